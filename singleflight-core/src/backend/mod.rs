@@ -1,0 +1,14 @@
+//! Where values and leases live: the contract and the backends that need no server.
+
+mod contract;
+mod memory;
+mod noop;
+mod token;
+
+pub use contract::{
+    Abandon, Acquire, Acquired, Change, Changes, Invalidated, LeaseBackend, Medium, Note, Publish, Published,
+    Released, Renewed, SharedValue, Watch,
+};
+pub use memory::{MemoryBackend, MemoryBuilder};
+pub use noop::NoopBackend;
+pub use token::Token;

@@ -1,0 +1,208 @@
+//! Whose value is it: functions that share a key template are kept apart by what their code is called.
+
+use std::sync::OnceLock;
+
+/// The function behind a call, as the compiler spells it: the type name of a closure inside its body.
+///
+/// It names the module, the type whose method it is and every generic argument, also those of a surrounding `impl`
+/// that an attribute cannot see:
+/// `shop::<impl Repo<Users>>::find<Tx>::{{closure}}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(&'static str);
+
+impl Place {
+    /// The place in whose body `_closure` was written.
+    #[must_use]
+    pub fn of<F>(_closure: &F) -> Self {
+        Self(std::any::type_name::<F>())
+    }
+
+    /// A place with this name, for calls by hand.
+    #[must_use]
+    pub const fn named(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    /// The path without the closures and without the function's own generic arguments: those are part of the key, or
+    /// skipped on purpose.
+    fn function(self) -> &'static str {
+        let mut path = self.0;
+        while let Some(rest) = path.strip_suffix("::{{closure}}") {
+            path = rest;
+        }
+        if !path.ends_with('>') || path.ends_with("->") {
+            return path;
+        }
+        let mut depth = 0_usize;
+        for (at, c) in path.char_indices().rev() {
+            match c {
+                '>' if path[..at].ends_with('-') => {}
+                '>' => depth += 1,
+                '<' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        // `<T as Trait>::f` begins with a bracket that is not the function's own.
+                        return if at == 0 { path } else { &path[..at] };
+                    }
+                }
+                _ => {}
+            }
+        }
+        path
+    }
+
+    /// The generic arguments in the path, for functions that share values under an explicit name.
+    fn arguments(self) -> String {
+        let function = self.function();
+        let (mut depth, mut out) = (0_usize, String::new());
+        for c in function.chars() {
+            depth += usize::from(c == '<');
+            if depth > 0 {
+                out.push(c);
+            }
+            depth = depth.saturating_sub(usize::from(c == '>'));
+        }
+        out
+    }
+}
+
+/// The identity of one function's values of one type, computed at its first use.
+#[derive(Debug)]
+pub(crate) struct Identity(OnceLock<(usize, usize, u32)>);
+
+impl Identity {
+    pub(crate) const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// The hash for `place` (or for an explicit `name`) and a value type.
+    ///
+    /// A call site in a generic function has many places; the first is remembered by its address, others are hashed
+    /// anew.
+    pub(crate) fn get(&self, place: Place, name: Option<&'static str>, type_name: &'static str) -> u32 {
+        let (at, len) = (place.0.as_ptr() as usize, place.0.len());
+        let &(first, first_len, hash) = self.0.get_or_init(|| (at, len, hash(place, name, type_name)));
+        if (first, first_len) == (at, len) { hash } else { self::hash(place, name, type_name) }
+    }
+}
+
+/// FNV-1a over the function and the type, folded to 32 bits.
+fn hash(place: Place, name: Option<&'static str>, type_name: &str) -> u32 {
+    let mut fnv = Fnv::new();
+    match name {
+        Some(name) => {
+            fnv.write(name);
+            fnv.write(&place.arguments());
+        }
+        None => fnv.write(place.function()),
+    }
+    fnv.write_type(type_name);
+    fnv.finish()
+}
+
+struct Fnv(u64);
+
+impl Fnv {
+    const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+
+    fn write(&mut self, text: &str) {
+        text.bytes().for_each(|byte| self.byte(byte));
+        self.byte(0xff);
+    }
+
+    /// A type name without module paths, so that moving a type to another module keeps its records.
+    fn write_type(&mut self, name: &str) {
+        let mut word = String::new();
+        let mut chars = name.chars().peekable();
+        while let Some(c) = chars.next() {
+            if c == ':' && chars.peek() == Some(&':') {
+                chars.next();
+                word.clear();
+            } else if c.is_alphanumeric() || c == '_' {
+                word.push(c);
+            } else {
+                word.bytes().for_each(|byte| self.byte(byte));
+                word.clear();
+                let mut utf8 = [0; 4];
+                c.encode_utf8(&mut utf8).bytes().for_each(|byte| self.byte(byte));
+            }
+        }
+        self.write(&word);
+    }
+
+    const fn finish(&self) -> u32 {
+        (self.0 ^ (self.0 >> 32)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Repo<D>(D);
+
+    impl<D> Repo<D> {
+        fn find<K>(&self) -> Place {
+            let _ = &self.0;
+            Place::of(&|| ())
+        }
+    }
+
+    trait Find {
+        fn find(&self) -> Place {
+            Place::of(&|| ())
+        }
+    }
+    impl Find for Repo<String> {}
+    impl Find for Vec<u8> {}
+
+    fn id(place: Place) -> u32 {
+        hash(place, None, "u8")
+    }
+
+    #[test]
+    fn instances_of_a_generic_impl_are_kept_apart() {
+        assert_ne!(id(Repo(1_u8).find::<()>()), id(Repo(1_u16).find::<()>()));
+        assert_ne!(id(Find::find(&Repo(String::new()))), id(Find::find(&Vec::new())));
+    }
+
+    #[test]
+    fn the_functions_own_arguments_do_not_count() {
+        assert_eq!(id(Repo(1_u8).find::<String>()), id(Repo(1_u8).find::<Vec<u8>>()));
+    }
+
+    #[test]
+    fn functions_of_one_name_in_two_modules_are_kept_apart() {
+        assert_ne!(id(Place::named("a::find")), id(Place::named("b::find")));
+    }
+
+    #[test]
+    fn an_explicit_name_is_shared_except_between_instances() {
+        let named = |place| hash(place, Some("user"), "u8");
+        assert_eq!(named(Place::named("a::find")), named(Place::named("b::load::{{closure}}")));
+        assert_ne!(named(Repo(1_u8).find::<()>()), named(Repo(1_u16).find::<()>()));
+    }
+
+    #[test]
+    fn types_are_told_apart_by_name_but_not_by_module() {
+        let of = |name| hash(Place::named("f"), None, name);
+        assert_eq!(of("Option<a::b::User>"), of("Option<c::User>"));
+        assert_ne!(of("Option<a::User>"), of("Option<a::Users>"));
+        assert_ne!(of("(a::A, B)"), of("(a::AB)"));
+    }
+
+    #[test]
+    fn a_site_in_a_generic_function_is_not_fooled_by_its_first_use() {
+        let site = Identity::new();
+        let first = site.get(Repo(1_u8).find::<()>(), None, "u8");
+        let second = site.get(Repo(1_u16).find::<()>(), None, "u8");
+        assert_ne!(first, second);
+        assert_eq!(site.get(Repo(1_u8).find::<()>(), None, "u8"), first);
+    }
+}

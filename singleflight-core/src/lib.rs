@@ -1,0 +1,27 @@
+//! One load instead of a stampede.
+
+#[doc(hidden)]
+pub mod __private;
+pub mod backend;
+mod call;
+mod clock;
+mod codec;
+pub mod entry;
+pub mod error;
+mod flights;
+mod identity;
+pub mod key;
+pub mod link;
+mod policy;
+mod site;
+#[cfg(feature = "test-util")]
+pub mod testing;
+mod typed;
+
+pub use backend::{LeaseBackend, MemoryBackend, NoopBackend};
+pub use clock::{Clock, ManualClock};
+pub use codec::Codec;
+pub use error::{BackendError, FlightError, FlightErrorKind, PolicyError};
+pub use flights::SingleFlight;
+pub use policy::{LockTtl, Losers, OnTimeout, Policy};
+pub use singleflight_macros::single_flight;

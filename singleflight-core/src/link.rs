@@ -1,0 +1,160 @@
+//! Is the backend there? Link and breaker as one state machine.
+//!
+//! Closed (up) → open (down) after a failure → one probe at a time → closed again, once every invalidation that could
+//! not be sent has been. While open a call learns so from one atomic load and costs the backend nothing.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::clock::far;
+use crate::error::{BackendError, BackendErrorKind};
+
+/// The state of the way to a backend, shared by all engines that use it.
+///
+/// A backend that reconnects by itself says [`up`](Self::up) and [`down`](Self::down); for others the engine notes
+/// what became of each step.
+pub struct Link {
+    /// Read on every call; all else is behind the mutex and read only while this says down.
+    down: AtomicBool,
+    timeouts: AtomicU32,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    probe_at: Option<Instant>,
+    probing: bool,
+    delay: Duration,
+    unsent: HashSet<Arc<str>>,
+    forgotten: u64,
+}
+
+/// Whether a call may use the backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// The link is up.
+    Open,
+    /// The link is down and this call is the one that tries it.
+    Probe,
+    /// The link is down.
+    Shut,
+}
+
+impl Link {
+    /// So many time-outs in a row open the breaker; any other sign of absence does at once.
+    const TIMEOUTS: u32 = 3;
+    const FIRST_DELAY: Duration = Duration::from_millis(50);
+    const LAST_DELAY: Duration = Duration::from_millis(500);
+    /// Invalidations remembered while down, at most.
+    pub const UNSENT: usize = 10_000;
+
+    /// A link that is up.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { down: AtomicBool::new(false), timeouts: AtomicU32::new(0), state: Mutex::default() }
+    }
+
+    /// Whether calls may use the backend; one atomic load.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        !self.down.load(Ordering::Acquire)
+    }
+
+    /// Notes that the backend cannot be reached.
+    pub fn down(&self, now: Instant) {
+        let mut state = self.lock();
+        state.probing = false;
+        state.delay = (state.delay * 2).clamp(Self::FIRST_DELAY, Self::LAST_DELAY);
+        state.probe_at = Some(far(now, state.delay));
+        self.down.store(true, Ordering::Release);
+    }
+
+    /// Notes that the backend is there; `false` if invalidations are still unsent, and the link then stays down.
+    pub fn up(&self) -> bool {
+        let mut state = self.lock();
+        if !state.unsent.is_empty() {
+            return false;
+        }
+        let forgotten = state.forgotten;
+        *state = State { forgotten, ..State::default() };
+        self.timeouts.store(0, Ordering::Relaxed);
+        self.down.store(false, Ordering::Release);
+        true
+    }
+
+    /// Asks whether a call may use the backend.
+    pub(crate) fn admit(&self, now: Instant) -> Admission {
+        if self.is_up() {
+            return Admission::Open;
+        }
+        let mut state = self.lock();
+        match state.probe_at {
+            Some(at) if now >= at && !state.probing => {
+                state.probing = true;
+                Admission::Probe
+            }
+            _ => Admission::Shut,
+        }
+    }
+
+    /// Notes what became of one step while the link counts as up.
+    pub(crate) fn note<T>(&self, step: &Result<T, BackendError>, now: Instant) {
+        match step.as_ref().map_err(BackendError::kind) {
+            // Two loads on the common path; the store only after a time-out.
+            Ok(_) | Err(BackendErrorKind::Refused | BackendErrorKind::Protocol) => {
+                if self.timeouts.load(Ordering::Relaxed) != 0 {
+                    self.timeouts.store(0, Ordering::Relaxed);
+                }
+            }
+            Err(BackendErrorKind::Unavailable) => self.down(now),
+            Err(BackendErrorKind::Timeout) => {
+                if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= Self::TIMEOUTS {
+                    self.down(now);
+                }
+            }
+        }
+    }
+
+    /// Remembers an invalidation that could not be sent, to be sent before the link counts as up; `false` when there
+    /// are too many.
+    pub fn remember(&self, key: &Arc<str>) -> bool {
+        let mut state = self.lock();
+        if state.unsent.len() < Self::UNSENT {
+            state.unsent.insert(key.clone());
+            true
+        } else {
+            state.forgotten += 1;
+            false
+        }
+    }
+
+    /// The invalidations still unsent.
+    #[must_use]
+    pub fn unsent(&self) -> Vec<Arc<str>> {
+        self.lock().unsent.iter().cloned().collect()
+    }
+
+    /// Notes that this invalidation has been sent.
+    pub fn sent(&self, key: &str) {
+        self.lock().unsent.remove(key);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("up", &self.is_up()).finish_non_exhaustive()
+    }
+}

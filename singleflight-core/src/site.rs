@@ -1,0 +1,42 @@
+//! One annotated function, as the engine and its statistics see it.
+
+use std::fmt;
+
+use crate::identity::{Identity, Place};
+
+/// One call site: the function that carries an attribute. Made in a `static` by the attribute.
+pub struct Site {
+    name: &'static str,
+    explicit: bool,
+    identity: Identity,
+}
+
+impl Site {
+    /// A site labelled with the function's path.
+    #[must_use]
+    pub const fn new(path: &'static str) -> Self {
+        Self { name: path, explicit: false, identity: Identity::new() }
+    }
+
+    /// A site with an explicit name; sites of one name and one value type share values.
+    #[must_use]
+    pub const fn named(name: &'static str) -> Self {
+        Self { name, explicit: true, identity: Identity::new() }
+    }
+
+    /// The label in statistics and metrics.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(crate) fn identity(&self, place: Place, type_name: &'static str) -> u32 {
+        self.identity.get(place, self.explicit.then_some(self.name), type_name)
+    }
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Site").field(&self.name).finish()
+    }
+}

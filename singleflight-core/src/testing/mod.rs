@@ -1,0 +1,1 @@
+//! Helpers for tests: a byte-storing backend and the conformance suite.
