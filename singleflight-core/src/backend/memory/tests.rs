@@ -52,17 +52,16 @@ fn a_values_drop_may_use_the_store() {
     let (store, hand) = store(1);
     let drops = Arc::new(AtomicUsize::new(0));
     let meddler = |key| Meddler { store: store.clone(), key, drops: drops.clone() };
-    for round in 0..100 {
-        // Replaced, invalidated, expired and evicted in turn; none of it may deadlock.
+    // moka lets go when it sees fit, often in the middle of a later call: hence many rounds, all on one key's lock.
+    for _ in 0..2_000 {
         put(&store, "a", meddler("a"));
         put(&store, "a", meddler("a"));
         store.shared.invalidate("a");
-        put(&store, "b", meddler("b"));
-        hand.advance(SECOND * if round % 2 == 0 { 1 } else { 30 });
-        assert!(round % 2 == 0 || store.peek("b").is_none());
-        let _ = store.entries();
+        put(&store, "a", meddler("a"));
+        hand.advance(30 * SECOND);
+        assert!(store.peek("a").is_none());
     }
-    assert!(drops.load(Ordering::SeqCst) > 100);
+    assert!(drops.load(Ordering::SeqCst) > 2_000);
 }
 
 struct Grenade;
