@@ -2,26 +2,42 @@
 
 #[doc(hidden)]
 pub mod __private;
+mod acquire;
 pub mod backend;
 mod call;
 mod clock;
 mod codec;
+mod config;
+pub mod control;
+mod engine;
 pub mod entry;
 pub mod error;
+mod fill;
+mod flight;
 mod flights;
 mod identity;
 pub mod key;
+mod lease;
 pub mod link;
+mod lookup;
+mod manual;
+pub mod observe;
 mod policy;
+mod publish;
 mod site;
+mod sync;
 #[cfg(feature = "test-util")]
 pub mod testing;
 mod typed;
+mod wait;
 
 pub use backend::{LeaseBackend, MemoryBackend, NoopBackend};
 pub use clock::{Clock, ManualClock};
 pub use codec::Codec;
+pub use config::{BACKEND_VARIABLE, ConfigError};
 pub use error::{BackendError, FlightError, FlightErrorKind, PolicyError};
-pub use flights::SingleFlight;
+pub use flights::{InstallError, SingleFlight, SingleFlightBuilder};
+pub use manual::Manual;
 pub use policy::{LockTtl, Losers, OnTimeout, Policy};
+pub use site::Site;
 pub use singleflight_macros::single_flight;

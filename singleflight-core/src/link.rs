@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::clock::far;
+use crate::clock::{Clock, far};
 use crate::error::{BackendError, BackendErrorKind};
 
 /// The state of the way to a backend, shared by all engines that use it.
@@ -33,14 +33,36 @@ struct State {
 }
 
 /// Whether a call may use the backend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Admission {
+#[derive(Debug)]
+pub(crate) enum Admission<'a> {
     /// The link is up.
     Open,
     /// The link is down and this call is the one that tries it.
-    Probe,
+    Probe(Probe<'a>),
     /// The link is down.
     Shut,
+}
+
+/// The one attempt to use a link that is down. Dropped without success it has failed.
+#[derive(Debug)]
+pub(crate) struct Probe<'a> {
+    link: &'a Link,
+    clock: &'a Clock,
+}
+
+impl Probe<'_> {
+    /// Notes that the backend answered; `false` while invalidations are unsent.
+    pub(crate) fn succeeded(&self) -> bool {
+        self.link.up()
+    }
+}
+
+impl Drop for Probe<'_> {
+    fn drop(&mut self) {
+        if !self.link.is_up() {
+            self.link.down(self.clock.now());
+        }
+    }
 }
 
 impl Link {
@@ -86,15 +108,15 @@ impl Link {
     }
 
     /// Asks whether a call may use the backend.
-    pub(crate) fn admit(&self, now: Instant) -> Admission {
+    pub(crate) fn admit<'a>(&'a self, clock: &'a Clock) -> Admission<'a> {
         if self.is_up() {
             return Admission::Open;
         }
         let mut state = self.lock();
         match state.probe_at {
-            Some(at) if now >= at && !state.probing => {
+            Some(at) if clock.now() >= at && !state.probing => {
                 state.probing = true;
-                Admission::Probe
+                Admission::Probe(Probe { link: self, clock })
             }
             _ => Admission::Shut,
         }

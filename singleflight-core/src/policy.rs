@@ -252,6 +252,17 @@ impl Policy {
         matches!(self.losers, Losers::Default) || matches!(self.on_timeout, OnTimeout::Default)
     }
 
+    /// The same for a function that has no default: wait instead of taking it, load instead of taking it.
+    pub(crate) const fn without_default(mut self) -> Self {
+        if matches!(self.losers, Losers::Default) {
+            self.losers = Losers::Stale;
+        }
+        if matches!(self.on_timeout, OnTimeout::Default) {
+            self.on_timeout = OnTimeout::Load;
+        }
+        self
+    }
+
     /// The values with every default filled in; `lease` is the lease TTL in force.
     pub(crate) fn terms(&self, lease: Duration) -> Terms {
         let ttl = self.ttl.unwrap_or(LONGEST);
@@ -275,6 +286,10 @@ impl Policy {
 
     pub(crate) const fn lock(&self) -> LockTtl {
         self.lock_ttl
+    }
+
+    pub(crate) const fn schema(&self) -> u16 {
+        self.version
     }
 
     pub(crate) const fn beta(&self) -> f64 {
