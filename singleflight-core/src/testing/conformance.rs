@@ -74,8 +74,10 @@ pub trait Harness: Send + Sync {
 pub struct Check {
     name: &'static str,
     stores: bool,
-    run: for<'a> fn(&'a dyn Harness) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>,
+    run: Run,
 }
+
+type Run = for<'a> fn(&'a dyn Harness) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 impl Check {
     /// The name: the promise's number and what is promised.
