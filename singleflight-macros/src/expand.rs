@@ -1,0 +1,245 @@
+//! The output. Nothing can go wrong here any more.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use crate::args::{ErrorsOption, LockTtl, Losers};
+use crate::duration::{Duration, Unit};
+use crate::model::{Model, PolicyModel, Sharing};
+use crate::names::local;
+use crate::render::statements;
+use crate::return_type::{error_tokens, first_span};
+
+/// The locals of one expansion.
+struct Locals {
+    key: Ident,
+    plan: Ident,
+    policy: Ident,
+    flights: Ident,
+    call: Ident,
+    fill: Ident,
+    value: Ident,
+}
+
+impl Locals {
+    fn new() -> Self {
+        Self {
+            key: local("__sf_key"),
+            plan: local("__sf_plan"),
+            policy: local("__sf_policy"),
+            flights: local("__sf_flights"),
+            call: local("__sf_call"),
+            fill: local("__sf_fill"),
+            value: local("__sf_value"),
+        }
+    }
+}
+
+/// The function, with the engine around its body. The crate's documentation shows an example.
+pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
+    let locals = Locals::new();
+    let Locals { key, plan, policy, flights, call, fill, value } = &locals;
+    let root = &model.root;
+    let site = site(model);
+    let (policy_item, policy_value) = policy_tokens(model);
+    let plan_value = plan_tokens(model);
+    let key_statements = statements(&model.key, key, root);
+    let (flights_let, flights_value) = match &model.flights {
+        Some(expr) => (
+            Some(quote! { let #flights: &#root::SingleFlight = #expr; }),
+            quote! { ::core::option::Option::Some(#flights) },
+        ),
+        None => (None, quote! { ::core::option::Option::None }),
+    };
+    let default = match &model.default {
+        Some(expr) => quote_spanned! { expr.span() => return #plan.answer(#expr) },
+        None => quote! { #call.alone() },
+    };
+    let body = body(model);
+    let inside = quote! {
+        #site
+        #policy_item
+        let #policy: &#root::__private::Policy = #policy_value;
+        let #plan = #plan_value;
+        #flights_let
+        let mut #key = #root::__private::KeyBuf::new();
+        { #key_statements }
+        let #call = #root::__private::Call::new(
+            &#plan, &__SF_SITE, #root::__private::Place::of(&|| ()), #policy, #key.as_str(), #flights_value,
+        );
+        if let ::core::option::Option::Some(#value) = #call.peek() {
+            return #value;
+        }
+        let #fill = match #call.enter().await {
+            #root::__private::Entered::Answer(#value) => return #value,
+            #root::__private::Entered::Default => #default,
+            #root::__private::Entered::Fill(#fill) => #fill,
+        };
+        #fill.run(::core::pin::pin!(#body)).await
+    };
+    model.item.with_body(&model.body.replace(inside))
+}
+
+fn site(model: &Model<'_>) -> TokenStream {
+    let root = &model.root;
+    let label = model.label();
+    let mut site = match &model.name {
+        Some(name) => quote! { #root::__private::Site::named(#name) },
+        None => quote! { #root::__private::Site::new(#label) },
+    };
+    if model.default.is_some() {
+        site.extend(quote! { .with_default() });
+    }
+    quote! { static __SF_SITE: #root::__private::Site = #site; }
+}
+
+/// The policy's item, and an expression for a reference to it.
+///
+/// An item is checked by `cargo check`, but cannot name the parameters of a surrounding `impl`.
+fn policy_tokens(model: &Model<'_>) -> (Option<TokenStream>, TokenStream) {
+    let root = &model.root;
+    let built = policy_chain(&model.policy, root);
+    let default = model.default.is_some();
+    let checked = quote! { #root::__private::checked(#built, #default) };
+    if model.policy.generic {
+        return (None, quote! { const { &#checked } });
+    }
+    let item = quote! { const __SF_POLICY: #root::__private::Policy = #checked; };
+    (Some(item), quote! { &__SF_POLICY })
+}
+
+fn policy_chain(policy: &PolicyModel, root: &syn::Path) -> TokenStream {
+    let mut chain = match &policy.base {
+        Some(path) => quote! { #path },
+        None => quote! { #root::__private::Policy::new() },
+    };
+    for (method, ttl) in
+        [("ttl", &policy.ttl), ("soft_ttl", &policy.soft_ttl), ("negative_ttl", &policy.negative_ttl)]
+    {
+        if let Some(ttl) = ttl {
+            let method = Ident::new(method, proc_macro2::Span::call_site());
+            let ttl = duration(ttl, Unit::Seconds, root);
+            chain.extend(quote! { .#method(#ttl) });
+        }
+    }
+    match &policy.lock_ttl {
+        Some(LockTtl::Auto) => chain.extend(quote! { .lock_ttl(#root::__private::LockTtl::Auto) }),
+        Some(LockTtl::Fixed(ttl)) => {
+            let ttl = duration(ttl, Unit::Millis, root);
+            chain.extend(quote! { .lock_ttl(#root::__private::LockTtl::Fixed(#ttl)) });
+        }
+        None => {}
+    }
+    if let Some(losers) = policy.losers {
+        let losers = match losers {
+            Losers::Stale => quote! { Stale },
+            Losers::Wait => quote! { Wait },
+            Losers::Default => quote! { Default },
+            Losers::Fail => quote! { Fail },
+        };
+        chain.extend(quote! { .losers(#root::__private::Losers::#losers) });
+    }
+    if let Some(version) = policy.version {
+        chain.extend(quote! { .version(#version) });
+    }
+    if let Some(errors) = policy.errors {
+        let retry = errors == ErrorsOption::Retry;
+        chain.extend(quote! { .retry_errors(#retry) });
+    }
+    chain
+}
+
+fn duration(duration: &Duration, unit: Unit, root: &syn::Path) -> TokenStream {
+    match (duration, unit) {
+        (Duration::Literal { ms, .. }, _) => quote! { ::core::time::Duration::from_millis(#ms) },
+        (Duration::Path(path), Unit::Seconds) => quote_spanned! { path.span() =>
+            #root::__private::Seconds(#path).must_be_u64_seconds_or_a_duration()
+        },
+        (Duration::Path(path), Unit::Millis) => quote_spanned! { path.span() =>
+            #root::__private::Millis(#path).must_be_u64_milliseconds_or_a_duration()
+        },
+    }
+}
+
+/// What the return type can do, asked by method lookup; see `singleflight_core::kind`.
+fn plan_tokens(model: &Model<'_>) -> TokenStream {
+    let Model { root, output, .. } = model;
+    let (kind, errors, make) = (local("__sf_kind"), local("__sf_errors"), local("__sf_make"));
+    let caret = model.caret();
+    let at_error = first_span(&error_tokens(output));
+    let error_caret = if output.is_empty() { caret } else { at_error };
+    let store = if model.local {
+        quote_spanned! { caret => #root::__private::local(#kind) }
+    } else {
+        quote_spanned! { caret => #root::__private::portable(#kind) }
+    };
+    let way = match &model.sharing {
+        Sharing::Probe => {
+            quote_spanned! { error_caret => #root::__private::shareable(#errors, #errors.__sf_way()) }
+        }
+        Sharing::ProbeUnlessPolicyRetries if !model.policy.generic => quote_spanned! { error_caret =>
+            #root::__private::shareable_unless::<{ __SF_POLICY.retries_errors() }, _, _>(#errors, #errors.__sf_way())
+        },
+        Sharing::ProbeUnlessPolicyRetries => {
+            quote_spanned! { error_caret => #root::__private::shareable(#errors, #errors.__sf_way()) }
+        }
+        Sharing::Path(path) => quote_spanned! { error_caret => #root::__private::by_path(#errors, #path) },
+        Sharing::Retry => quote! { #root::__private::Retry },
+    };
+    let may_fail = if model.policy.fails() {
+        Some(quote_spanned! { caret => #root::__private::may_fail::<true, _, _>(#kind, #make); })
+    } else if model.policy.base.is_some() && !model.policy.generic {
+        Some(quote_spanned! { caret =>
+            #root::__private::may_fail::<{ __SF_POLICY.may_fail() }, _, _>(#kind, #make);
+        })
+    } else {
+        None
+    };
+    let cache_if = model.cache_if.as_ref().map(|path| quote! { .cache_if(#path) });
+    quote! {{
+        #[allow(unused_imports)]
+        use #root::__private::{
+            KindPlain as _, MakeNot as _, NegativeNever as _, WayFlightError as _, WayNone as _, WordsDebug as _,
+            WordsType as _,
+        };
+        let #kind = #root::__private::Of::<#output>::new().__sf_kind();
+        let #errors = #root::__private::ErrOf::of(#kind);
+        let #make = #errors.__sf_make();
+        #may_fail
+        #root::__private::plan(
+            #kind, #store, #kind.__sf_negative(), #way, #make, #errors.__sf_words(),
+        )#cache_if
+    }}
+}
+
+/// The user's code as a future.
+///
+/// The branch never taken says which type it returns, at that type's tokens, so that type errors are reported on the
+/// user's own lines.
+fn body(model: &Model<'_>) -> TokenStream {
+    let Model { inside, output, .. } = model;
+    let never = local("__sf_never");
+    let returns = quote_spanned! { model.caret() =>
+        #[allow(
+            unreachable_code, clippy::diverging_sub_expression, clippy::empty_loop, clippy::let_unit_value,
+            clippy::needless_return, clippy::unreachable
+        )]
+        if false {
+            let #never: #output = loop {};
+            return #never;
+        }
+    };
+    let mut block = TokenStream::new();
+    match &model.item.body {
+        Some(body) => body.brace.surround(&mut block, |block| block.extend(inside.clone())),
+        None => block.extend(quote! { {} }),
+    }
+    quote! {
+        async move {
+            #returns
+            #[allow(unused_braces)]
+            #block
+        }
+    }
+}
