@@ -29,4 +29,4 @@ pub use flights::SingleFlight;
 pub use key::{Key, MAX_KEY};
 pub use kind::{LocalValue, Value};
 pub use policy::{LockTtl, Losers, OnTimeout, Policy};
-pub use singleflight_macros::single_flight;
+pub use singleflight_macros::{invalidates, key, single_flight};

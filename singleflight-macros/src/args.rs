@@ -220,7 +220,15 @@ pub(crate) fn value(key: &Ident, input: ParseStream<'_>) -> syn::Result<Expr> {
     if input.is_empty() || input.peek(Token![,]) {
         return Err(syn::Error::new(key.span(), format!("`{key} =` needs a value behind the `=`")));
     }
-    input.parse()
+    input.parse().map(bare)
+}
+
+/// An expression that a macro's `$x:literal` or `$x:path` has put into an invisible group, taken out of it.
+fn bare(expr: Expr) -> Expr {
+    match expr {
+        Expr::Group(group) => bare(*group.expr),
+        other => other,
+    }
 }
 
 /// `= "text"`

@@ -6,8 +6,9 @@ use syn::spanned::Spanned;
 
 use crate::args::{ErrorsOption, LockTtl, Losers};
 use crate::duration::{Duration, Unit};
+use crate::future::{caret, future};
 use crate::model::{Model, PolicyModel, Sharing};
-use crate::names::local;
+use crate::names::{local, local_at};
 use crate::render::statements;
 use crate::return_type::{error_tokens, first_span};
 
@@ -56,7 +57,7 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
         Some(expr) => quote_spanned! { expr.span() => return #plan.answer(#expr) },
         None => quote! { #call.alone() },
     };
-    let body = body(model);
+    let body = future(model.item, &model.body, Some(&model.output));
     let inside = quote! {
         #site
         #policy_item
@@ -166,32 +167,19 @@ fn duration(duration: &Duration, unit: Unit, root: &syn::Path) -> TokenStream {
 fn plan_tokens(model: &Model<'_>) -> TokenStream {
     let Model { root, output, .. } = model;
     let (kind, errors, make) = (local("__sf_kind"), local("__sf_errors"), local("__sf_make"));
-    let caret = model.caret();
-    let at_error = first_span(&error_tokens(output));
-    let error_caret = if output.is_empty() { caret } else { at_error };
+    let caret = caret(model.item, output);
+    let (kind_there, make_there) = (local_at(&kind, caret), local_at(&make, caret));
     let store = if model.local {
-        quote_spanned! { caret => #root::__private::local(#kind) }
+        quote_spanned! { caret => #root::__private::local(#kind_there) }
     } else {
-        quote_spanned! { caret => #root::__private::portable(#kind) }
+        quote_spanned! { caret => #root::__private::portable(#kind_there) }
     };
-    let way = match &model.sharing {
-        Sharing::Probe => {
-            quote_spanned! { error_caret => #root::__private::shareable(#errors, #errors.__sf_way()) }
-        }
-        Sharing::ProbeUnlessPolicyRetries if !model.policy.generic => quote_spanned! { error_caret =>
-            #root::__private::shareable_unless::<{ __SF_POLICY.retries_errors() }, _, _>(#errors, #errors.__sf_way())
-        },
-        Sharing::ProbeUnlessPolicyRetries => {
-            quote_spanned! { error_caret => #root::__private::shareable(#errors, #errors.__sf_way()) }
-        }
-        Sharing::Path(path) => quote_spanned! { error_caret => #root::__private::by_path(#errors, #path) },
-        Sharing::Retry => quote! { #root::__private::Retry },
-    };
+    let way = way_tokens(model, &errors);
     let may_fail = if model.policy.fails() {
-        Some(quote_spanned! { caret => #root::__private::may_fail::<true, _, _>(#kind, #make); })
+        Some(quote_spanned! { caret => #root::__private::may_fail::<true, _, _>(#kind_there, #make_there); })
     } else if model.policy.base.is_some() && !model.policy.generic {
         Some(quote_spanned! { caret =>
-            #root::__private::may_fail::<{ __SF_POLICY.may_fail() }, _, _>(#kind, #make);
+            #root::__private::may_fail::<{ __SF_POLICY.may_fail() }, _, _>(#kind_there, #make_there);
         })
     } else {
         None
@@ -213,33 +201,22 @@ fn plan_tokens(model: &Model<'_>) -> TokenStream {
     }}
 }
 
-/// The user's code as a future.
-///
-/// The branch never taken says which type it returns, at that type's tokens, so that type errors are reported on the
-/// user's own lines.
-fn body(model: &Model<'_>) -> TokenStream {
-    let Model { inside, output, .. } = model;
-    let never = local("__sf_never");
-    let returns = quote_spanned! { model.caret() =>
-        #[allow(
-            unreachable_code, clippy::diverging_sub_expression, clippy::empty_loop, clippy::let_unit_value,
-            clippy::needless_return, clippy::unreachable
-        )]
-        if false {
-            let #never: #output = loop {};
-            return #never;
-        }
+/// How the error gets to the callers that wait.
+fn way_tokens(model: &Model<'_>, errors: &Ident) -> TokenStream {
+    let Model { root, output, .. } = model;
+    let at_error = match &model.item.sig.output {
+        syn::ReturnType::Default => caret(model.item, output),
+        syn::ReturnType::Type(..) => first_span(&error_tokens(output)),
     };
-    let mut block = TokenStream::new();
-    match &model.item.body {
-        Some(body) => body.brace.surround(&mut block, |block| block.extend(inside.clone())),
-        None => block.extend(quote! { {} }),
-    }
-    quote! {
-        async move {
-            #returns
-            #[allow(unused_braces)]
-            #block
-        }
+    let errors = local_at(errors, at_error);
+    match &model.sharing {
+        Sharing::ProbeUnlessPolicyRetries if !model.policy.generic => quote_spanned! { at_error =>
+            #root::__private::shareable_unless::<{ __SF_POLICY.retries_errors() }, _, _>(#errors, #errors.__sf_way())
+        },
+        Sharing::Probe | Sharing::ProbeUnlessPolicyRetries => quote_spanned! { at_error =>
+            #root::__private::shareable(#errors, #errors.__sf_way())
+        },
+        Sharing::Path(path) => quote_spanned! { at_error => #root::__private::by_path(#errors, #path) },
+        Sharing::Retry => quote! { #root::__private::Retry },
     }
 }

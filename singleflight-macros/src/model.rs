@@ -1,13 +1,14 @@
 //! What a use of the attribute means. Every refusal lives here or in what it calls; what comes out can be expanded.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
-use syn::{Expr, ExprPath, FnArg, GenericParam, LitStr, Pat, Path, ReceiverKind};
+use quote::quote;
+use syn::{Expr, ExprPath, GenericParam, LitStr, Path};
 
 use crate::args::{Args, ErrorsOption, LockTtl, Losers, Opt};
 use crate::async_body::{AsyncBody, output};
 use crate::diag::Errors;
 use crate::duration::Duration;
+use crate::function::{asynchronous, shared_receiver};
 use crate::item::Item;
 use crate::names::{Names, key_parts};
 use crate::render::Part;
@@ -17,8 +18,6 @@ use crate::return_type;
 pub(crate) struct Model<'a> {
     pub(crate) item: &'a Item,
     pub(crate) body: AsyncBody,
-    /// The user's code.
-    pub(crate) inside: TokenStream,
     /// The return type.
     pub(crate) output: TokenStream,
     pub(crate) root: Path,
@@ -61,7 +60,8 @@ pub(crate) enum Sharing {
 impl<'a> Model<'a> {
     /// Understands a use, or tells all that is wrong with it.
     pub(crate) fn new(args: Args, item: &'a Item, errors: &mut Errors) -> Option<Self> {
-        let body = function(item, errors);
+        let body = asynchronous(item, errors);
+        shared_receiver(item, errors);
         let names = Names::of(item);
         combinations(&args, errors);
         let key = key_parts(&args, item, &names, body.as_ref(), errors);
@@ -79,12 +79,10 @@ impl<'a> Model<'a> {
             return None;
         }
         let (body, output) = (body?, output?);
-        let inside = item.body.as_ref().map(|tokens| body.tokens(tokens))?;
         let sharing = sharing(&args);
         Some(Self {
             item,
             body,
-            inside,
             output,
             root: root(args.krate.as_ref().map(|krate| &krate.value)),
             name: args.name.map(|name| name.value),
@@ -117,70 +115,6 @@ impl<'a> Model<'a> {
 /// The crate's path, as the user sees it.
 pub(crate) fn root(krate: Option<&Path>) -> Path {
     krate.cloned().unwrap_or_else(|| syn::parse_quote!(::singleflight_core))
-}
-
-/// Refuses functions that cannot be annotated.
-fn function(item: &Item, errors: &mut Errors) -> Option<AsyncBody> {
-    let sig = &item.sig;
-    if let Some(constness) = &sig.constness {
-        errors.on(constness, "a `const fn` cannot wait for a load: remove `const`, or the attribute");
-        return None;
-    }
-    let Some(body) = &item.body else {
-        errors.at(
-            sig.ident.span(),
-            format!(
-                "`{}` has no body to run once: put the attribute on the implementations, or give it a default body",
-                sig.ident
-            ),
-        );
-        return None;
-    };
-    receiver(item, errors);
-    for arg in &sig.inputs {
-        if let FnArg::Typed(arg) = arg
-            && let Pat::Macro(_) | Pat::Verbatim(_) = &*arg.pat
-        {
-            errors.on(&arg.pat, "the names in this pattern cannot be seen: give the argument a plain name");
-        }
-    }
-    let found = AsyncBody::of(item, body);
-    if found.is_none() {
-        errors.at(
-            sig.fn_token.span,
-            format!(
-                "`{}` is not asynchronous: write `async fn`, or let its body be one `Box::pin(async move {{ .. }})`",
-                sig.ident
-            ),
-        );
-    }
-    found
-}
-
-fn receiver(item: &Item, errors: &mut Errors) {
-    let Some(receiver) = item.receiver() else { return };
-    let unique = match &receiver.kind {
-        ReceiverKind::Reference(_, _, unique) => unique.is_some(),
-        ReceiverKind::Typed(_, ty) => {
-            ty.to_token_stream().to_string().replace(' ', "").contains("&mut")
-                || mutable_with_lifetime(&ty.to_token_stream())
-        }
-        _ => false,
-    };
-    if unique {
-        errors.on(
-            receiver,
-            "`&mut self` cannot be shared by callers: take `&self`, or put `#[invalidates(key = \"..\")]` on a method \
-             that writes",
-        );
-    }
-}
-
-/// `&'a mut`
-fn mutable_with_lifetime(tokens: &TokenStream) -> bool {
-    let mut words = tokens.to_string();
-    words.retain(|c| c != '<' && c != '>');
-    words.split('&').skip(1).any(|after| after.split_whitespace().take(3).any(|word| word == "mut"))
 }
 
 /// Refuses options that are missing, or that do not go together.
@@ -285,14 +219,6 @@ impl PolicyModel {
 }
 
 impl Model<'_> {
-    /// The return type as the user wrote it, or the function's name where there is none, for carets.
-    pub(crate) fn caret(&self) -> Span {
-        match &self.item.sig.output {
-            syn::ReturnType::Default => self.item.sig.ident.span(),
-            syn::ReturnType::Type(..) => return_type::first_span(&self.output),
-        }
-    }
-
     /// The path that labels the function.
     pub(crate) fn label(&self) -> TokenStream {
         let name = self.item.sig.ident.to_string();

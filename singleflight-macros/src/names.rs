@@ -1,7 +1,7 @@
 //! What a key may name, and what it must.
 
 use proc_macro2::{Ident, Span};
-use quote::{ToTokens, quote};
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::{GenericParam, LitStr};
 
@@ -227,4 +227,9 @@ fn left_out(
 /// A name for use in statements of ours, which no user code can see.
 pub(crate) fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
+}
+
+/// A use of such a name that is reported at `span`.
+pub(crate) fn local_at(name: &Ident, span: Span) -> Ident {
+    Ident::new(&name.to_string(), Span::mixed_site().located_at(span))
 }

@@ -17,7 +17,11 @@ pub(crate) fn check(output: &TokenStream, params: &[&Ident], errors: &mut Errors
 /// The tokens of the error in `Result<T, E>`, where the type shows them, else the whole type.
 pub(crate) fn error_tokens(output: &TokenStream) -> TokenStream {
     let whole = output.clone();
-    let Ok(Type::Path(path)) = syn::parse2::<Type>(whole.clone()) else { return whole };
+    let path = match syn::parse2::<Type>(whole.clone()) {
+        Ok(Type::Path(path)) => path,
+        Ok(Type::Group(group)) => return error_tokens(&group.elem.to_token_stream()),
+        _ => return whole,
+    };
     let Some(last) = path.path.segments.last() else { return whole };
     match &last.arguments {
         PathArguments::AngleBracketed(args) if last.ident == "Result" => match args.args.get(1) {
@@ -35,12 +39,9 @@ fn tokens(stream: TokenStream, errors: &mut Errors) {
     while let Some(token) = iter.next() {
         let mut next_before_parens = false;
         match token {
-            TokenTree::Group(group) => {
-                // The parameters of `fn(&T)` and `Fn(&T)` may be references.
-                if !(before_parens && group.delimiter() == Delimiter::Parenthesis) {
-                    tokens(group.stream(), errors);
-                }
-            }
+            // The parameters of `fn(&T)` and `Fn(&T)` may be references.
+            TokenTree::Group(group) if before_parens && group.delimiter() == Delimiter::Parenthesis => {}
+            TokenTree::Group(group) => tokens(group.stream(), errors),
             TokenTree::Ident(ident) => {
                 let name = ident.to_string();
                 if name == "impl" {
@@ -88,6 +89,7 @@ fn tokens(stream: TokenStream, errors: &mut Errors) {
 fn maybe_result(ty: &Type, params: &[&Ident], errors: &mut Errors) {
     let path = match ty {
         Type::Paren(inner) => return maybe_result(&inner.elem, params, errors),
+        Type::Group(inner) => return maybe_result(&inner.elem, params, errors),
         Type::Path(path) => path,
         _ => return,
     };

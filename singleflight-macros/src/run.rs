@@ -13,14 +13,33 @@ use crate::model::Model;
 pub(crate) fn single_flight(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let args = Args::parse(args, &mut errors);
-    let Ok(function) = syn::parse2::<Item>(item.clone()) else {
-        errors.on(first_line(&item), "`#[single_flight]` belongs on an `async fn`, which this is not");
+    let Some(function) = function(&item, "single_flight", &mut errors) else {
         return with_errors(errors, item);
     };
     match Model::new(args, &function, &mut errors) {
         Some(model) => expand(&model),
         None => with_errors(errors, item),
     }
+}
+
+/// `#[invalidates(args)] item`
+pub(crate) fn invalidates(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let Some(function) = function(&item, "invalidates", &mut errors) else {
+        return with_errors(errors, item);
+    };
+    match crate::invalidates::expand(args, &function, &mut errors) {
+        Some(output) => output,
+        None => with_errors(errors, item),
+    }
+}
+
+fn function(item: &TokenStream, attribute: &str, errors: &mut Errors) -> Option<Item> {
+    let function = syn::parse2(item.clone()).ok();
+    if function.is_none() {
+        errors.on(first_line(item), format!("`#[{attribute}]` belongs on an `async fn`, which this is not"));
+    }
+    function
 }
 
 fn with_errors(errors: Errors, item: TokenStream) -> TokenStream {

@@ -27,7 +27,7 @@ impl<T: Clone + Send + Sync + 'static> LocalValue for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given to several callers",
     label = "needs `Clone`",
-    note = "derive `Clone` for it, or return an `Arc` of it"
+    note = "derive `Clone` for it, or return an `Arc` of it (which needs the feature `rc` of serde)"
 )]
 pub trait CanClone: Clone {}
 
