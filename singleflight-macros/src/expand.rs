@@ -54,8 +54,8 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
         None => (None, quote! { ::core::option::Option::None }),
     };
     let default = match &model.default {
-        Some(expr) => quote_spanned! { expr.span() => return #plan.answer(#expr) },
-        None => quote! { #call.alone() },
+        Some(expr) => quote_spanned! { expr.span() => return #root::__private::Plan::answer(&#plan, #expr) },
+        None => quote! { #root::__private::Call::alone(&#call) },
     };
     let body = future(model.item, &model.body, Some(&model.output));
     let inside = quote! {
@@ -67,17 +67,18 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
         let mut #key = #root::__private::KeyBuf::new();
         { #key_statements }
         let #call = #root::__private::Call::new(
-            &#plan, &__SF_SITE, #root::__private::Place::of(&|| ()), #policy, #key.as_str(), #flights_value,
+            &#plan, &__SF_SITE, #root::__private::Place::of(&|| ()), #policy,
+            #root::__private::KeyBuf::as_str(&#key), #flights_value,
         );
-        if let ::core::option::Option::Some(#value) = #call.peek() {
+        if let ::core::option::Option::Some(#value) = #root::__private::Call::peek(&#call) {
             return #value;
         }
-        let #fill = match #call.enter().await {
+        let #fill = match #root::__private::Call::enter(&#call).await {
             #root::__private::Entered::Answer(#value) => return #value,
             #root::__private::Entered::Default => #default,
             #root::__private::Entered::Fill(#fill) => #fill,
         };
-        #fill.run(::core::pin::pin!(#body)).await
+        #root::__private::Fill::run(#fill, ::core::pin::pin!(#body)).await
     };
     model.item.with_body(&model.body.replace(inside))
 }
@@ -179,7 +180,7 @@ fn plan_tokens(model: &Model<'_>) -> TokenStream {
         Some(quote_spanned! { caret => #root::__private::may_fail::<true, _, _>(#kind_there, #make_there); })
     } else if model.policy.base.is_some() && !model.policy.generic {
         Some(quote_spanned! { caret =>
-            #root::__private::may_fail::<{ __SF_POLICY.may_fail() }, _, _>(#kind_there, #make_there);
+            #root::__private::may_fail::<{ #root::__private::Policy::may_fail(&__SF_POLICY) }, _, _>(#kind_there, #make_there);
         })
     } else {
         None
@@ -211,7 +212,7 @@ fn way_tokens(model: &Model<'_>, errors: &Ident) -> TokenStream {
     let errors = local_at(errors, at_error);
     match &model.sharing {
         Sharing::ProbeUnlessPolicyRetries if !model.policy.generic => quote_spanned! { at_error =>
-            #root::__private::shareable_unless::<{ __SF_POLICY.retries_errors() }, _, _>(#errors, #errors.__sf_way())
+            #root::__private::shareable_unless::<{ #root::__private::Policy::retries_errors(&__SF_POLICY) }, _, _>(#errors, #errors.__sf_way())
         },
         Sharing::Probe | Sharing::ProbeUnlessPolicyRetries => quote_spanned! { at_error =>
             #root::__private::shareable(#errors, #errors.__sf_way())

@@ -100,7 +100,7 @@ pub(crate) fn expand(args: TokenStream, item: &Item, errors: &mut Errors) -> Opt
         quote! {{
             let mut #key = #root::__private::KeyBuf::new();
             { #statements }
-            #key.into_key()
+            #root::__private::KeyBuf::into_key(#key)
         }}
     });
     let (engine_let, engine) = match flights {
@@ -119,7 +119,7 @@ pub(crate) fn expand(args: TokenStream, item: &Item, errors: &mut Errors) -> Opt
         };
         #[allow(clippy::let_unit_value)]
         let #result = #future.await;
-        #guard.finish().await;
+        #root::__private::Invalidating::finish(#guard).await;
         #result
     })))
 }

@@ -67,7 +67,7 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
     quote! {{
         let mut #key = #root::__private::KeyBuf::new();
         { #statements }
-        #key.into_key()
+        #root::__private::KeyBuf::into_key(#key)
     }}
 }
 

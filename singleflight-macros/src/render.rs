@@ -85,23 +85,27 @@ pub(crate) fn ident(name: &str, span: Span) -> Ident {
 /// Input: `"user:<id>/"`. Output:
 /// ```text
 /// use ::singleflight_core::__private::{PutDisplay as _, PutOption as _};
-/// key.text("user:");
+/// ::singleflight_core::__private::KeyBuf::text(&mut key, "user:");
 /// ::singleflight_core::__private::Part::new(&id).__sf_put(&mut key, '/');
-/// key.text("/");
-/// key.finish();
+/// ::singleflight_core::__private::KeyBuf::text(&mut key, "/");
+/// ::singleflight_core::__private::KeyBuf::finish(&mut key);
 /// ```
+///
+/// Methods are called by their paths, here and wherever output could meet a trait of the user's: one that is
+/// implemented for everything is found before a method that needs a reference.
 pub(crate) fn statements(parts: &[Part], key: &Ident, root: &Path) -> TokenStream {
+    let buffer = quote! { #root::__private::KeyBuf };
     let steps = parts.iter().enumerate().map(|(at, part)| {
         let stop = match parts.get(at + 1) {
             Some(Part::Text(text)) => text.chars().next().unwrap_or('\0'),
             _ => '\0',
         };
         match part {
-            Part::Text(text) => quote! { #key.text(#text); },
-            Part::Type(ty) => quote! { #key.type_name::<#ty>(#stop); },
+            Part::Text(text) => quote! { #buffer::text(&mut #key, #text); },
+            Part::Type(ty) => quote! { #buffer::type_name::<#ty>(&mut #key, #stop); },
             Part::Value { value, debug: true, span } => {
                 let debug = Ident::new("debug", Span::call_site().located_at(*span));
-                quote! { #key.#debug(&#value, #stop); }
+                quote! { #buffer::#debug(&mut #key, &#value, #stop); }
             }
             Part::Value { value, debug: false, span } => {
                 let put = Ident::new("__sf_put", Span::call_site().located_at(*span));
@@ -119,6 +123,6 @@ pub(crate) fn statements(parts: &[Part], key: &Ident, root: &Path) -> TokenStrea
     quote! {
         #traits
         #(#steps)*
-        #key.finish();
+        #buffer::finish(&mut #key);
     }
 }

@@ -58,7 +58,7 @@ mod free_functions {
 
     #[single_flight(key = "early:<id>", ttl = 30)]
     async fn early(id: u8) -> Option<u8> {
-        let half = |n: u8| (n % 2 == 0).then_some(n / 2);
+        let half = |n: u8| n.is_multiple_of(2).then_some(n / 2);
         let more = async { half(id)?.checked_add(1) };
         if id > 100 {
             return None;
@@ -124,7 +124,8 @@ mod arguments {
 
     #[single_flight(key = "h:<text>", ttl = 30)]
     async fn moved(text: String) -> String {
-        let again = text;
+        let mut again = text;
+        again.push('!');
         again
     }
 
@@ -138,7 +139,7 @@ mod arguments {
         assert_eq!(raw(1, 2).await, 3);
         assert_eq!(is_send(mutable(&mut Vec::new(), 7, |_| 0)).await, 7);
         assert_eq!(parts((1, Id(2)), Some(Id(3))).await, 6);
-        assert_eq!(moved("x".into()).await, "x");
+        assert_eq!(moved("x".into()).await, "x!");
     }
 
     #[tokio::test]
@@ -285,7 +286,7 @@ mod generics {
 
     #[single_flight(key = "marker:<id>", ttl = 30, skip(T))]
     async fn marker<T>(id: u64) -> u64 {
-        id + std::mem::size_of::<T>() as u64 * 0
+        id + (std::mem::align_of::<T>() as u64).min(1)
     }
 
     #[tokio::test]
@@ -297,7 +298,7 @@ mod generics {
         assert_eq!(repo.rows::<u32, 4>(9).await, Ok([4, 7, 9, 0]));
         assert_eq!(load::<u8>(1).await, Some(1));
         assert_eq!(load::<u64>(1).await, Some(1));
-        assert_eq!(marker::<String>(1).await, 1);
+        assert_eq!(marker::<String>(1).await, 2);
     }
 }
 
@@ -461,9 +462,9 @@ mod beside_other_attributes {
     #[single_flight(key = "attributes:<id>", ttl = 30)]
     #[must_use]
     #[cfg(not(any()))]
-    #[allow(clippy::needless_return)]
+    #[expect(clippy::mixed_attributes_style, reason = "attributes are what is tested")]
     async fn many(id: u8) -> u8 {
-        #![allow(unused_variables)]
+        #![expect(unused_variables, reason = "an inner attribute")]
         let unused = 1;
         return id;
     }

@@ -16,7 +16,7 @@ pub use errors::{
     ErrOf, Make, MakeNot, Retry, Way, WayFlightError, WayNone, Words, WordsDebug, WordsType, by_path,
     may_fail, shareable, shareable_unless,
 };
-pub use plan::plan;
+pub use plan::{Plan, plan};
 pub use value::{LocalValue, Negative, NegativeNever, Store, Value, local, portable};
 
 /// A function's return type, not yet understood.
