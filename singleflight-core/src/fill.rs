@@ -121,7 +121,11 @@ impl Leader {
             lease.abandon(told.clone(), if told.is_some() { cooldown } else { Duration::ZERO });
         }
         if let Some(lead) = self.lead.take() {
-            if told.is_some() { lead.answer(Outcome::Failed(failed)) } else { lead.dismiss() };
+            if told.is_some() {
+                lead.answer(Outcome::Failed(failed))
+            } else {
+                lead.dismiss()
+            };
         }
     }
 
@@ -219,10 +223,14 @@ fn step<R>(
                     return Poll::Pending;
                 };
                 let taken = typed.take(result);
-                let Phase::Body(Filling { leader, .. }) = std::mem::replace(phase, Phase::Over) else { continue };
+                let Phase::Body(Filling { leader, .. }) = std::mem::replace(phase, Phase::Over) else {
+                    continue;
+                };
                 match taken {
                     Taken::Value(loaded) => *phase = Phase::Publishing(leader.settle(loaded)),
-                    Taken::Error(result, failure) => return Poll::Ready(leader.give_up(typed, result, failure)),
+                    Taken::Error(result, failure) => {
+                        return Poll::Ready(leader.give_up(typed, result, failure));
+                    }
                 }
             }
             Phase::Publishing(publish) => {

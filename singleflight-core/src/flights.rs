@@ -269,8 +269,19 @@ impl SingleFlightBuilder {
         let backend = backend.unwrap_or_else(|| memory());
         let table = FlightTable::new(Keeper::new(clock.clone()), clock.now());
         let (own_link, sites) = (Link::new(), Sites::new());
-        let engine =
-            Engine { backend, local, own_link, namespace, codec, clock, observer, sites, table, jitter, hold };
+        let engine = Engine {
+            backend,
+            local,
+            own_link,
+            namespace,
+            codec,
+            clock,
+            observer,
+            sites,
+            table,
+            jitter,
+            hold,
+        };
         SingleFlight { engine: Arc::new(engine) }
     }
 }
@@ -281,7 +292,9 @@ pub struct InstallError(());
 
 impl fmt::Display for InstallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the process has an engine already: install one at start-up, before the first annotated call")
+        f.write_str(
+            "the process has an engine already: install one at start-up, before the first annotated call",
+        )
     }
 }
 
@@ -292,4 +305,3 @@ impl fmt::Debug for SingleFlight {
         f.debug_tuple("SingleFlight").field(&self.engine).finish()
     }
 }
-

@@ -149,6 +149,15 @@ impl SiteState {
         lock(&self.policy).unwrap_or(*own)
     }
 
+    /// What a hit needs of the policy in force: schema version and XFetch's β.
+    pub(crate) fn hit_terms(&self, own: &Policy) -> (u16, f64) {
+        if !self.overridden.load(Ordering::Acquire) {
+            return (own.schema(), own.beta());
+        }
+        let policy = self.policy(own);
+        (policy.schema(), policy.beta())
+    }
+
     fn override_with(&self, policy: Option<Policy>) {
         *lock(&self.policy) = policy;
         self.overridden.store(policy.is_some(), Ordering::Release);
@@ -201,7 +210,8 @@ impl Sites {
     pub(crate) fn get(&self, index: usize, name: &'static str) -> &Arc<SiteState> {
         let at = index + 8;
         let chunk = (at.ilog2() as usize - 3).min(Self::CHUNKS - 1);
-        let sites = self.chunks[chunk].get_or_init(|| (0..8_usize << chunk).map(|_| OnceLock::new()).collect());
+        let sites =
+            self.chunks[chunk].get_or_init(|| (0..8_usize << chunk).map(|_| OnceLock::new()).collect());
         sites[at - (8 << chunk)].get_or_init(|| {
             let site = SiteState::new(name);
             let overrides = lock(&self.overrides);

@@ -96,7 +96,12 @@ impl Leader {
         (wire.encode)(self.engine.codec, &**value).map(Payload::Bytes).map_err(|error| error.to_string())
     }
 
-    async fn store(&self, lease: &Lease, payload: &Payload, filled: &Filled) -> Result<Published, BackendError> {
+    async fn store(
+        &self,
+        lease: &Lease,
+        payload: &Payload,
+        filled: &Filled,
+    ) -> Result<Published, BackendError> {
         let codec = if matches!(payload, Payload::Bytes(_)) { self.engine.codec.number() } else { 0 };
         let stamp = Stamp::new(self.kind, codec, filled.took, lease.token);
         let (soft, hard) = self.ttls(lease.brief, filled.negative);
