@@ -3,11 +3,11 @@
 use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::policy::Policy;
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 /// Hears of what happens off the hit path. Called inline: must be quick and must not block.
 pub trait Observer: Send + Sync + fmt::Debug + 'static {
