@@ -3,7 +3,7 @@
 pub use crate::call::{Call, Entered, Fill};
 pub use crate::identity::Place;
 pub use crate::invalidate::Invalidating;
-pub use crate::key::{KeyBuf, Part, PutDisplay, PutOption};
+pub use crate::key::{KeyBuf, PutDisplay, PutOption, part, put_debug};
 pub use crate::kind::{
     ErrOf, Kind, KindPlain, MakeNot, NegativeNever, Of, Plan, Retry, WayFlightError, WayNone, WordsDebug,
     WordsType, by_path, local, may_fail, plan, portable, shareable, shareable_unless,

@@ -1,6 +1,6 @@
 //! The output. Nothing can go wrong here any more.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
@@ -8,7 +8,7 @@ use crate::args::{ErrorsOption, LockTtl, Losers};
 use crate::duration::{Duration, Unit};
 use crate::future::{caret, future};
 use crate::model::{Model, PolicyModel, Sharing};
-use crate::names::{local, local_at};
+use crate::names::{local, local_at, tokens_at};
 use crate::render::statements;
 use crate::return_type::{error_tokens, first_span};
 
@@ -103,12 +103,26 @@ fn policy_tokens(model: &Model<'_>) -> (Option<TokenStream>, TokenStream) {
     let root = &model.root;
     let built = policy_chain(&model.policy, root);
     let default = model.default.is_some();
-    let checked = quote! { #root::__private::checked(#built, #default) };
+    let at = policy_caret(&model.policy);
+    let there = tokens_at(root, at);
+    let checked = quote_spanned! { at => #there::__private::checked(#built, #default) };
     if model.policy.generic {
         return (None, quote! { const { &#checked } });
     }
     let item = quote! { const __SF_POLICY: #root::__private::Policy = #checked; };
     (Some(item), quote! { &__SF_POLICY })
+}
+
+/// The one constant that a policy is made of, or the attribute where there are several or none.
+fn policy_caret(policy: &PolicyModel) -> Span {
+    let durations =
+        [policy.ttl.as_ref(), policy.soft_ttl.as_ref(), policy.negative_ttl.as_ref(), policy.lock()];
+    let paths = durations.into_iter().flatten().filter_map(Duration::path).chain(&policy.base);
+    let spans: Vec<Span> = paths.map(Spanned::span).collect();
+    match *spans.as_slice() {
+        [only] => Span::call_site().located_at(only),
+        _ => Span::call_site(),
+    }
 }
 
 fn policy_chain(policy: &PolicyModel, root: &syn::Path) -> TokenStream {
@@ -120,7 +134,7 @@ fn policy_chain(policy: &PolicyModel, root: &syn::Path) -> TokenStream {
         [("ttl", &policy.ttl), ("soft_ttl", &policy.soft_ttl), ("negative_ttl", &policy.negative_ttl)]
     {
         if let Some(ttl) = ttl {
-            let method = Ident::new(method, proc_macro2::Span::call_site());
+            let method = Ident::new(method, Span::call_site());
             let ttl = duration(ttl, Unit::Seconds, root);
             chain.extend(quote! { .#method(#ttl) });
         }
@@ -169,18 +183,19 @@ fn plan_tokens(model: &Model<'_>) -> TokenStream {
     let Model { root, output, .. } = model;
     let (kind, errors, make) = (local("__sf_kind"), local("__sf_errors"), local("__sf_make"));
     let caret = caret(model.item, output);
+    let there = tokens_at(root, caret);
     let (kind_there, make_there) = (local_at(&kind, caret), local_at(&make, caret));
     let store = if model.local {
-        quote_spanned! { caret => #root::__private::local(#kind_there) }
+        quote_spanned! { caret => #there::__private::local(#kind_there) }
     } else {
-        quote_spanned! { caret => #root::__private::portable(#kind_there) }
+        quote_spanned! { caret => #there::__private::portable(#kind_there) }
     };
     let way = way_tokens(model, &errors);
     let may_fail = if model.policy.fails() {
-        Some(quote_spanned! { caret => #root::__private::may_fail::<true, _, _>(#kind_there, #make_there); })
+        Some(quote_spanned! { caret => #there::__private::may_fail::<true, _, _>(#kind_there, #make_there); })
     } else if model.policy.base.is_some() && !model.policy.generic {
         Some(quote_spanned! { caret =>
-            #root::__private::may_fail::<{ #root::__private::Policy::may_fail(&__SF_POLICY) }, _, _>(#kind_there, #make_there);
+            #there::__private::may_fail::<{ #there::__private::Policy::may_fail(&__SF_POLICY) }, _, _>(#kind_there, #make_there);
         })
     } else {
         None
@@ -210,14 +225,15 @@ fn way_tokens(model: &Model<'_>, errors: &Ident) -> TokenStream {
         syn::ReturnType::Type(..) => first_span(&error_tokens(output)),
     };
     let errors = local_at(errors, at_error);
+    let there = tokens_at(root, at_error);
     match &model.sharing {
         Sharing::ProbeUnlessPolicyRetries if !model.policy.generic => quote_spanned! { at_error =>
-            #root::__private::shareable_unless::<{ #root::__private::Policy::retries_errors(&__SF_POLICY) }, _, _>(#errors, #errors.__sf_way())
+            #there::__private::shareable_unless::<{ #there::__private::Policy::retries_errors(&__SF_POLICY) }, _, _>(#errors, #errors.__sf_way())
         },
         Sharing::Probe | Sharing::ProbeUnlessPolicyRetries => quote_spanned! { at_error =>
-            #root::__private::shareable(#errors, #errors.__sf_way())
+            #there::__private::shareable(#errors, #errors.__sf_way())
         },
-        Sharing::Path(path) => quote_spanned! { at_error => #root::__private::by_path(#errors, #path) },
+        Sharing::Path(path) => quote_spanned! { at_error => #there::__private::by_path(#errors, #path) },
         Sharing::Retry => quote! { #root::__private::Retry },
     }
 }

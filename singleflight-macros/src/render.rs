@@ -5,6 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::Path;
 
 use crate::key_template::{Hole, Piece, Step, Template};
+use crate::names::tokens_at;
 
 /// A piece of a key whose names are known.
 pub(crate) enum Part {
@@ -86,7 +87,7 @@ pub(crate) fn ident(name: &str, span: Span) -> Ident {
 /// ```text
 /// use ::singleflight_core::__private::{PutDisplay as _, PutOption as _};
 /// ::singleflight_core::__private::KeyBuf::text(&mut key, "user:");
-/// ::singleflight_core::__private::Part::new(&id).__sf_put(&mut key, '/');
+/// ::singleflight_core::__private::part(&id).__sf_put(&mut key, '/');
 /// ::singleflight_core::__private::KeyBuf::text(&mut key, "/");
 /// ::singleflight_core::__private::KeyBuf::finish(&mut key);
 /// ```
@@ -104,12 +105,12 @@ pub(crate) fn statements(parts: &[Part], key: &Ident, root: &Path) -> TokenStrea
             Part::Text(text) => quote! { #buffer::text(&mut #key, #text); },
             Part::Type(ty) => quote! { #buffer::type_name::<#ty>(&mut #key, #stop); },
             Part::Value { value, debug: true, span } => {
-                let debug = Ident::new("debug", Span::call_site().located_at(*span));
-                quote! { #buffer::#debug(&mut #key, &#value, #stop); }
+                let (root, span) = (tokens_at(root, *span), Span::call_site().located_at(*span));
+                quote_spanned! { span => #root::__private::put_debug(&mut #key, &#value, #stop); }
             }
             Part::Value { value, debug: false, span } => {
-                let put = Ident::new("__sf_put", Span::call_site().located_at(*span));
-                quote! { #root::__private::Part::new(&#value).#put(&mut #key, #stop); }
+                let (root, span) = (tokens_at(root, *span), Span::call_site().located_at(*span));
+                quote_spanned! { span => #root::__private::part(&#value).__sf_put(&mut #key, #stop); }
             }
         }
     });

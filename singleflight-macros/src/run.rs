@@ -18,7 +18,7 @@ pub(crate) fn single_flight(args: TokenStream, item: TokenStream) -> TokenStream
     };
     match Model::new(args, &function, &mut errors) {
         Some(model) => expand(&model),
-        None => with_errors(errors, item),
+        None => with_errors(errors, without_warnings(&item)),
     }
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn invalidates(args: TokenStream, item: TokenStream) -> TokenStream {
     };
     match crate::invalidates::expand(args, &function, &mut errors) {
         Some(output) => output,
-        None => with_errors(errors, item),
+        None => with_errors(errors, without_warnings(&item)),
     }
 }
 
@@ -45,6 +45,11 @@ fn function(item: &TokenStream, attribute: &str, errors: &mut Errors) -> Option<
 fn with_errors(errors: Errors, item: TokenStream) -> TokenStream {
     let errors = errors.into_tokens();
     quote! { #errors #item }
+}
+
+/// The function as it was, without warnings for what only a key would have used.
+fn without_warnings(item: &TokenStream) -> TokenStream {
+    quote! { #[allow(unused_variables)] #item }
 }
 
 /// An item's tokens up to its body.
