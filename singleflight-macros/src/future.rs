@@ -44,8 +44,13 @@ pub(crate) fn future(item: &Item, body: &AsyncBody, output: Option<&TokenStream>
 
 /// The return type as the user wrote it, or the function's name where there is none.
 pub(crate) fn caret(item: &Item, output: &TokenStream) -> Span {
-    match &item.sig.output {
+    at(match &item.sig.output {
         ReturnType::Default => item.sig.ident.span(),
         ReturnType::Type(..) => first_span(output),
-    }
+    })
+}
+
+/// Where tokens of ours are reported, if not at the attribute.
+pub(crate) fn at(span: Span) -> Span {
+    Span::call_site().located_at(span)
 }

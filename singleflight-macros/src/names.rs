@@ -236,12 +236,3 @@ pub(crate) fn local(name: &str) -> Ident {
 pub(crate) fn local_at(name: &Ident, span: Span) -> Ident {
     Ident::new(&name.to_string(), Span::mixed_site().located_at(span))
 }
-
-/// Tokens that mean the same and are reported at `span`.
-pub(crate) fn tokens_at(tokens: &impl ToTokens, span: Span) -> proc_macro2::TokenStream {
-    let moved = tokens.to_token_stream().into_iter().map(|mut token| {
-        token.set_span(token.span().located_at(span));
-        token
-    });
-    moved.collect()
-}

@@ -62,3 +62,80 @@ fn first_line(item: &TokenStream) -> TokenStream {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(args: &str, item: &str) -> Vec<String> {
+        let mut errors = Errors::default();
+        let args = Args::parse(args.parse().unwrap(), &mut errors);
+        let item = syn::parse_str::<Item>(item).unwrap();
+        let _ = Model::new(args, &item, &mut errors);
+        errors.messages()
+    }
+
+    /// The line that the project stands for, and what it becomes; also shown in the documentation.
+    #[test]
+    fn the_mission_line() {
+        let output = single_flight(
+            r#"key = "user:<id>", ttl = 30, lock_ttl_ms = 1500"#.parse().unwrap(),
+            "async fn find(&self, id: UserId) -> Result<Option<User>, RepoError> { self.load(id).await }"
+                .parse()
+                .unwrap(),
+        );
+        let file = syn::parse_file(&output.to_string()).unwrap();
+        let output = prettyplease::unparse(&file);
+        let expected = include_str!("mission_line.txt");
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/mission_line.txt"), &output).unwrap();
+        }
+        assert_eq!(output, expected, "run with BLESS=1 to accept the change");
+    }
+
+    #[test]
+    fn all_mistakes_are_told_at_once() {
+        let all = messages(
+            r#"key = "user:<idd>", ttl = 0, losers = "nobody", spwan"#,
+            "fn find(&mut self, id: u8) -> Option<&str> { todo!() }",
+        );
+        let parts = [
+            "`ttl` cannot be zero",
+            "\"nobody\"",
+            "did you mean `spawn`",
+            "not asynchronous",
+            "`&mut self`",
+            "`<idd>`",
+        ];
+        for part in parts {
+            assert_eq!(all.iter().filter(|message| message.contains(part)).count(), 1, "{part}: {all:?}");
+        }
+        assert_eq!(all.len(), parts.len(), "{all:?}");
+    }
+
+    #[test]
+    fn messages_are_lower_case_sentences_without_a_full_stop() {
+        let uses = [
+            ("", "async fn find(id: u8) -> u8 { id }"),
+            (
+                r#"key = "<a><b>", ttl = 1, soft_ttl = 2"#,
+                "async fn find<T, const N: u8>(a: u8, c: u8) -> T { todo!() }",
+            ),
+            (r#"key = 1, ttl = "x", default = 1, errors = "x", skip = 1"#, "async fn find() {}"),
+        ];
+        for (args, item) in uses {
+            for message in messages(args, item) {
+                let first = message.chars().next().unwrap();
+                assert!(!first.is_uppercase() && !message.ends_with('.'), "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_function_is_emitted_whatever_is_wrong() {
+        let item = "async fn find(id: u8) -> u8 { id }";
+        let output = single_flight("ttl".parse().unwrap(), item.parse().unwrap()).to_string();
+        let item: TokenStream = item.parse().unwrap();
+        assert!(output.contains("compile_error") && output.ends_with(&item.to_string()), "{output}");
+    }
+}
