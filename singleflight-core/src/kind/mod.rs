@@ -14,12 +14,14 @@ use std::marker::PhantomData;
 
 pub(crate) use errors::{ByClone, ByFlightError, CanMake, DisplayWords};
 pub use errors::{
-    ErrOf, Make, MakeNot, Retry, Way, WayFlightError, WayNone, Words, WordsDebug, WordsType, by_path,
-    may_fail, shareable, shareable_unless,
+    ErrOf, MakeNot, Retry, WayFlightError, WayNone, WordsDebug, WordsType, by_path, may_fail, shareable,
+    shareable_unless,
 };
+use errors::{Make, Way, Words};
 pub use plan::{Plan, plan};
 pub(crate) use value::Never;
-pub use value::{LocalValue, Negative, NegativeNever, Store, Value, local, portable};
+pub use value::{LocalValue, NegativeNever, Value, local, portable};
+use value::{Negative, Store};
 
 /// A function's return type, not yet understood.
 #[derive(Debug)]
