@@ -46,7 +46,7 @@ pub enum Entered<'a, R> {
 pub struct Fill<'a, R> {
     typed: &'a dyn Typed<R>,
     /// `None` beside everything.
-    leader: Option<Leader>,
+    leader: Option<Box<Leader>>,
 }
 
 impl<'a, R> Call<'a, R> {

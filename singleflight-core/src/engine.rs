@@ -64,7 +64,7 @@ pub(crate) enum Verdict {
     Failed(Failed),
     Refused(FlightError),
     Default,
-    Lead(Leader),
+    Lead(Box<Leader>),
     /// Run the body beside everything.
     Bare,
 }

@@ -55,7 +55,6 @@ impl SingleFlight {
     }
 
     /// Makes an engine.
-    #[must_use]
     pub fn builder() -> SingleFlightBuilder {
         SingleFlightBuilder::default()
     }
@@ -89,7 +88,6 @@ impl SingleFlight {
     }
 
     /// A call by hand, without the attribute.
-    #[must_use]
     pub fn flight<'a>(&'a self, key: &'a str) -> Manual<'a> {
         Manual::new(self, key)
     }

@@ -192,10 +192,12 @@ impl Sharded {
     }
 }
 
+type Chunk = Box<[OnceLock<Arc<SiteState>>]>;
+
 /// The functions an engine has met, by site index: found without a lock, never moved.
 pub(crate) struct Sites {
     /// Chunk `n` holds `8 << n` sites.
-    chunks: [OnceLock<Box<[OnceLock<Arc<SiteState>>]>>; Self::CHUNKS],
+    chunks: [OnceLock<Chunk>; Self::CHUNKS],
     overrides: Mutex<Vec<(Box<str>, Policy)>>,
 }
 
