@@ -4,7 +4,6 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::backend::Medium;
 use crate::control::{CallOutcome, Scope};
@@ -161,7 +160,7 @@ impl<'a, R> Call<'a, R> {
         let policy = self.policy_at(&site);
         let lease = match policy.lock() {
             LockTtl::Fixed(ttl) => ttl,
-            LockTtl::Auto => Duration::from_secs(5),
+            LockTtl::Auto => engine.auto.ttl(site.times.p99()),
         };
         let terms = policy.terms(lease);
         let identity = self.site.identity(self.place, (value.type_name)());

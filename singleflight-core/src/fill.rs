@@ -15,7 +15,7 @@ use crate::entry::Kind;
 use crate::error::{FlightErrorKind, clip};
 use crate::flight::Lead;
 use crate::lease::{Failed, Found, Keeper, Lease, LeaseEnd, Outcome, Stage};
-use crate::observe::{Count, Event, SiteState};
+use crate::observe::{Count, Event, SiteState, Warning};
 use crate::policy::Terms;
 use crate::typed::{Failure, Loaded, Taken, Typed, ValueOps};
 
@@ -122,6 +122,10 @@ impl Leader {
         let cooldown = refresh.map_or(Duration::ZERO, |found| self.terms.lease.min(found.gone_in));
         let cooldown = cooldown.max(self.terms.error_cooldown);
         let told = (!self.terms.retry_errors).then(|| failed.failure.message.clone());
+        if told.is_some() && !cooldown.is_zero() && failed.failure.error.is_some() {
+            let (key, now) = (&self.key, self.engine.clock.now());
+            self.engine.cooling.remember(key, self.kind.identity, &failed, now, cooldown);
+        }
         if let Some(lease) = self.lease.take() {
             lease.abandon(told.clone(), if told.is_some() { cooldown } else { Duration::ZERO });
         }
@@ -140,7 +144,12 @@ impl Leader {
         if !ok {
             self.site.count(Count::Error);
         }
+        self.site.times.record(took);
         self.tell(&Event::Filled { took, ok });
+        let p99 = self.site.times.p99().unwrap_or_default();
+        if self.terms.lease_is_fixed && p99 > self.terms.lease && self.site.warns(Warning::LeaseShort) {
+            self.tell(&Event::LeaseShort { p99, write: self.engine.auto.ttl(Some(p99)) });
+        }
     }
 
     pub(crate) fn tell(&self, event: &Event<'_>) {
