@@ -43,9 +43,9 @@ pub enum Entered<'a, R> {
 
 /// The right and duty to run the body.
 pub struct Fill<'a, R> {
-    typed: &'a dyn Typed<R>,
+    pub(crate) typed: &'a dyn Typed<R>,
     /// `None` beside everything.
-    leader: Option<Box<Leader>>,
+    pub(crate) leader: Option<Box<Leader>>,
 }
 
 impl<'a, R> Call<'a, R> {
@@ -198,7 +198,6 @@ impl<'a, R> Call<'a, R> {
                 return Some(Entered::Default);
             }
             Verdict::Lead(leader) => {
-                request.scope.note(CallOutcome::Filled);
                 return Some(Entered::Fill(Fill { typed: self.typed, leader: Some(leader) }));
             }
             Verdict::Bare => {
@@ -229,6 +228,9 @@ impl<R> Fill<'_, R> {
     /// # Cancel safety
     /// Dropping it drops the body; the lease goes to one of those who wait, which runs its own.
     pub async fn run<F: Future<Output = R>>(self, body: Pin<&mut F>) -> R {
+        if let Some(leader) = &self.leader {
+            leader.scope.note(CallOutcome::Filled);
+        }
         Run::new(self.typed, body, self.leader).await
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Leader {
     pub(crate) seen: Option<Found>,
     pub(crate) began: Instant,
     frame: Arc<Frame>,
-    scope: Scope,
+    pub(crate) scope: Scope,
     /// Set around each poll of the body: still set when this is dropped, the body has panicked.
     polling: bool,
 }

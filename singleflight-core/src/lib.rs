@@ -30,6 +30,7 @@ mod option;
 mod policy;
 mod publish;
 mod site;
+mod spawn;
 mod sync;
 #[cfg(feature = "test-util")]
 pub mod testing;
