@@ -114,6 +114,14 @@ impl<'a, R> Call<'a, R> {
         }
     }
 
+    /// The right to run the body with nothing looked up, stored or shared.
+    ///
+    /// What a function without a default does when told to take it, which only a mistake in the engine can bring about.
+    #[must_use]
+    pub fn alone(&self) -> Fill<'a, R> {
+        Fill { typed: self.typed, leader: None }
+    }
+
     /// Looks for a value, waits for someone else's, or takes on the fill.
     ///
     /// # Cancel safety
