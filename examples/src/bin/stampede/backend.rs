@@ -19,8 +19,9 @@ impl BackendChoice {
             "memory:" | "memory" => Ok(Self::Memory),
             "noop:" | "noop" => Ok(Self::Noop),
             _ => {
-                let scheme = url.split_once(':').map_or("this", |(scheme, _)| scheme);
-                Err(format!("the backend `{scheme}:` is not known here: write `memory:` or `noop:`"))
+                let named =
+                    url.split_once(':').map_or_else(String::new, |(scheme, _)| format!(" `{scheme}:`"));
+                Err(format!("this program knows no backend{named}: write `memory:` or `noop:`"))
             }
         }
     }

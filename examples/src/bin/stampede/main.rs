@@ -45,9 +45,7 @@ struct Document<'a> {
 async fn main() -> ExitCode {
     let (args, backend) = Args::read();
     match run(&args, backend).await {
-        Ok(true) => ExitCode::SUCCESS,
-        // Something was not as expected; the output says what.
-        Ok(false) => ExitCode::FAILURE,
+        Ok(code) => code,
         Err(error) => {
             let _ = writeln!(io::stderr(), "error: {error}");
             ExitCode::FAILURE
@@ -55,8 +53,8 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Plays and tells; whether all was as expected.
-async fn run(args: &Args, backend: BackendChoice) -> Result<bool, Box<dyn Error>> {
+/// Plays and tells.
+async fn run(args: &Args, backend: BackendChoice) -> Result<ExitCode, Box<dyn Error>> {
     // Removed when dropped, and so also when the program is interrupted.
     let folder = tempfile::Builder::new().prefix("stampede-").tempdir()?;
     let scenes = args.scenes();
@@ -84,12 +82,15 @@ async fn run(args: &Args, backend: BackendChoice) -> Result<bool, Box<dyn Error>
         reports = play => reports?,
         interrupted = tokio::signal::ctrl_c() => {
             interrupted?;
-            return Err("interrupted".into());
+            // As shells tell of a program that Ctrl-C ended.
+            return Ok(ExitCode::from(130));
         }
     };
     folder.close()?;
     print(&tell(args, backend, &reports)?)?;
-    Ok(reports.iter().all(|report| report.as_expected))
+    // Something may have been other than expected; the output says what.
+    let right = reports.iter().all(|report| report.as_expected);
+    Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// What goes to standard output.

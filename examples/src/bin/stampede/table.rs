@@ -20,7 +20,7 @@ pub(crate) fn table(head: &str, reports: &[Report], paint: Paint) -> String {
     line(&mut out, &paint.bold(&columns));
     for report in reports {
         match report.rows.as_slice() {
-            [only] => line(&mut out, &row(&paint_label(report.scene, paint), only, paint)),
+            [only] => line(&mut out, &row(&paint.bold(&format!("{:LABEL$}", report.scene)), only, paint)),
             several => {
                 line(&mut out, &paint.bold(report.scene));
                 for each in several {
@@ -28,24 +28,15 @@ pub(crate) fn table(head: &str, reports: &[Report], paint: Paint) -> String {
                 }
             }
         }
-        let (mark, seen) = if report.as_expected {
-            (paint.green("ok"), "seen")
-        } else {
-            (paint.red("NOT AS EXPECTED"), "seen")
-        };
+        let mark = if report.as_expected { paint.green("ok") } else { paint.red("NOT AS EXPECTED") };
         let told = format!("expected: {}", report.expected);
         for part in wrap(&told, WIDTH - 2) {
             line(&mut out, &paint.dim(&format!("  {part}")));
         }
-        let told = format!("{seen}: {}", report.seen);
-        line(&mut out, &format!("  {} {mark}", paint.dim(&format!("{told} -"))));
+        line(&mut out, &format!("  {} {mark}", paint.dim(&format!("seen: {} -", report.seen))));
         out.push('\n');
     }
     out
-}
-
-fn paint_label(label: &str, paint: Paint) -> String {
-    paint.bold(&format!("{label:LABEL$}"))
 }
 
 /// `label` is as wide as its column already.
@@ -88,6 +79,8 @@ fn also(row: &Row) -> String {
 /// A time in three figures.
 fn milliseconds(ms: f64) -> String {
     match ms {
+        // Nobody was answered.
+        0.0 => "-".to_owned(),
         ..0.9995 => format!("{:.0} us", ms * 1e3),
         ..9.995 => format!("{ms:.2} ms"),
         ..99.95 => format!("{ms:.1} ms"),

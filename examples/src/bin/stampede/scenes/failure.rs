@@ -51,8 +51,9 @@ pub(crate) async fn failing_query(stage: &Stage) -> Result<Report, StageError> {
     );
     let expected = "one failing query for each key, and all who waited for it are told of the failure";
     let seen = format!(
-        "{}; {own} callers got SQLite's error, {shared} a FlightError that carries its message",
+        "{}; {} got SQLite's error, {shared} a FlightError that carries its message",
         counted(row.queries, "query", "queries"),
+        counted(own as u64, "caller", "callers"),
     );
     let right =
         row.queries == u64::from(stage.keys) && own == stage.keys as usize && shared == stage.losers();

@@ -49,11 +49,7 @@ async fn find(users: Users, id: UserId) -> Found {
     users.find(id).await
 }
 
-async fn burst<F>(
-    stage: &Stage,
-    load: Duration,
-    call: impl Fn(Users, UserId) -> F,
-) -> Result<Row, StageError>
+async fn burst<F>(stage: &Stage, load: Duration, call: impl Fn(Users, UserId) -> F) -> Result<Row, StageError>
 where
     F: Future<Output = Found> + Send + 'static,
 {
