@@ -5,13 +5,16 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 fn stampede(args: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_stampede")).args(args.split_whitespace()).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_stampede"))
+        .args(args.split_whitespace())
+        .output()
+        .expect("the program can be started")
 }
 
 /// The one scene of a run that went as the program itself expects.
 fn scene(name: &str, args: &str) -> Value {
     let output = stampede(&format!("--json --load-ms 20 --scene {name} {args}"));
-    let mut document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
     assert!(output.stderr.is_empty(), "nothing goes to a standard error that is no terminal");
     let scene = document["scenes"][0].take();
     assert_eq!(scene["scene"], name);
@@ -23,7 +26,7 @@ fn scene(name: &str, args: &str) -> Value {
 /// Its only row.
 fn row(name: &str, args: &str) -> Value {
     let mut scene = scene(name, args);
-    assert_eq!(scene["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(scene["rows"].as_array().map(Vec::len), Some(1));
     scene["rows"][0].take()
 }
 

@@ -6,15 +6,15 @@ use crate::paint::Paint;
 use crate::row::Row;
 use crate::scene::Report;
 
-const LABEL: usize = 24;
-const BAR: usize = 12;
+const LABEL: usize = 23;
+const BAR: usize = 10;
 const WIDTH: usize = 100;
 
 /// The whole output: a row for each herd, and for each scene what was expected and what was seen.
 pub(crate) fn table(head: &str, reports: &[Report], paint: Paint) -> String {
     let mut out = format!("{}\n\n", paint.bold(head));
     let columns = format!(
-        "{:LABEL$}{:>8}{:>9}  {:BAR$}{:>9}{:>9}{:>9}{:>7}  also",
+        "{:LABEL$}{:>8}{:>8}  {:BAR$}{:>9}{:>9}{:>9}{:>7}  also",
         "scene", "callers", "queries", "", "p50", "p99", "max", "stale"
     );
     line(&mut out, &paint.bold(&columns));
@@ -46,7 +46,7 @@ fn row(label: &str, row: &Row, paint: Paint) -> String {
     let stale = format!("{:>7}", row.stale);
     let stale = if row.stale > 0 { paint.yellow(&stale) } else { stale };
     format!(
-        "{label}{:>8}{:>9}  {}{:>9}{:>9}{:>9}{stale}  {}",
+        "{label}{:>8}{:>8}  {}{:>9}{:>9}{:>9}{stale}  {}",
         row.callers,
         row.queries,
         paint.bar(part, BAR),
