@@ -19,7 +19,13 @@ impl Site {
     /// A site labelled with the function's path.
     #[must_use]
     pub const fn new(path: &'static str) -> Self {
-        Self { name: path, explicit: false, default: false, identity: Identity::new(), index: OnceLock::new() }
+        Self {
+            name: path,
+            explicit: false,
+            default: false,
+            identity: Identity::new(),
+            index: OnceLock::new(),
+        }
     }
 
     /// A site with an explicit name; sites of one name and one value type share values.

@@ -1,10 +1,10 @@
 //! The options, as written. What they mean together is the model's business.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::spanned::Spanned;
-use syn::{Expr, ExprPath, LitInt, LitStr, Path, Token, parenthesized, token};
+use syn::punctuated::Punctuated;
+use syn::{Expr, ExprPath, LitStr, Path, Token, parenthesized, token};
 
 use crate::diag::{Errors, list, nearest};
 use crate::duration::{Duration, Unit};
@@ -53,6 +53,16 @@ pub(crate) enum LockTtl {
     Fixed(Duration),
 }
 
+impl LockTtl {
+    /// The duration, if it is fixed.
+    pub(crate) fn duration(&self) -> Option<&Duration> {
+        match self {
+            Self::Auto => None,
+            Self::Fixed(duration) => Some(duration),
+        }
+    }
+}
+
 /// What a caller without the lease does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Losers {
@@ -90,8 +100,10 @@ pub(crate) struct Args {
     pub(crate) policy: Option<Opt<ExprPath>>,
     pub(crate) name: Option<Opt<LitStr>>,
     pub(crate) krate: Option<Opt<Path>>,
-    /// Keys that were written, with a usable value or not.
-    pub(crate) seen: Vec<String>,
+    /// Keys that were written, with a usable value or not, or that were probably meant.
+    seen: Vec<String>,
+    /// Whether something was written that has no key.
+    broken: bool,
 }
 
 impl Args {
@@ -99,7 +111,7 @@ impl Args {
     pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut args = Self::default();
         let parser = |input: ParseStream<'_>| {
-            options(input, errors, |key, input| args.option(key, input));
+            args.broken = options(input, errors, |key, input| args.option(key, input));
             Ok(())
         };
         if let Err(error) = parser.parse2(tokens) {
@@ -111,6 +123,11 @@ impl Args {
     /// Whether an option was written, even if its value could not be read.
     pub(crate) fn wrote(&self, key: &str) -> bool {
         self.seen.iter().any(|seen| seen == key)
+    }
+
+    /// Whether an option was forgotten, and nothing was written that may be meant to be it.
+    pub(crate) fn misses(&self, key: &str) -> bool {
+        !self.broken && !self.wrote(key)
     }
 
     fn option(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
@@ -143,7 +160,10 @@ impl Args {
             "policy" => set(&mut self.policy, key, path(key, input, "a constant, `const HOT: Policy = ..`")?),
             "name" => set(&mut self.name, key, site_name(key, input)?),
             "crate" => set(&mut self.krate, key, krate(key, input)?),
-            _ => return Err(unknown(key, &OPTIONS, "single_flight")),
+            _ => {
+                self.seen.extend(nearest(&name, OPTIONS).map(str::to_owned));
+                return Err(unknown(key, &OPTIONS, "single_flight"));
+            }
         }
         Ok(())
     }
@@ -154,19 +174,29 @@ fn set<T>(slot: &mut Option<Opt<T>>, key: &Ident, value: T) {
 }
 
 /// Reads `key = value`, `key(value)` and `key`, separated by commas. After a mistake it goes on behind the next comma.
+/// Whether something had no key.
 pub(crate) fn options(
     input: ParseStream<'_>,
     errors: &mut Errors,
     mut option: impl FnMut(&Ident, ParseStream<'_>) -> syn::Result<()>,
-) {
+) -> bool {
+    let mut nameless = false;
     while !input.is_empty() {
-        let read = any_key(input).and_then(|key| option(&key, input)).and_then(|()| {
+        let key = any_key(input);
+        nameless |= key.is_err();
+        let read = key.and_then(|key| option(&key, input));
+        if read.is_ok() && input.peek(Ident::peek_any) {
+            errors.push(input.error("expected a comma between two options"));
+            continue;
+        }
+        let read = read.and_then(|()| {
             if input.is_empty() || input.peek(Token![,]) {
                 return Ok(());
             }
-            Err(input.error("expected a comma between two options"))
+            Err(input.error("expected a comma behind the option"))
         });
         if let Err(error) = read {
+            nameless |= input.peek(Token![;]);
             errors.push(error);
             while !input.is_empty() && !input.peek(Token![,]) {
                 // A token tree can always be read where the input is not at its end.
@@ -175,6 +205,7 @@ pub(crate) fn options(
         }
         let _ = input.parse::<Option<Token![,]>>();
     }
+    nameless
 }
 
 fn any_key(input: ParseStream<'_>) -> syn::Result<Ident> {
@@ -235,7 +266,7 @@ fn bare(expr: Expr) -> Expr {
 pub(crate) fn text(key: &Ident, input: ParseStream<'_>, what: &str) -> syn::Result<LitStr> {
     match value(key, input)? {
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Ok(text),
-        other => Err(syn::Error::new(other.span(), format!("`{key}` takes {what}, as a string literal"))),
+        other => Err(syn::Error::new_spanned(other, format!("`{key}` takes {what}, as a string literal"))),
     }
 }
 
@@ -289,14 +320,14 @@ fn names(key: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Ident>> {
     }
     let content;
     parenthesized!(content in input);
-    let names = content.parse_terminated(Ident::parse_any, Token![,]).map_err(|error| {
-        syn::Error::new(error.span(), "`skip(..)` takes the names of arguments, separated by commas")
-    })?;
+    let content: TokenStream = content.parse()?;
+    let parser = Punctuated::<Ident, Token![,]>::parse_terminated_with;
+    let names =
+        (|input: ParseStream<'_>| parser(input, Ident::parse_any)).parse2(content).map_err(|error| {
+            syn::Error::new(error.span(), "`skip(..)` takes the names of arguments, separated by commas")
+        })?;
     if names.is_empty() {
-        return Err(syn::Error::new(
-            key.span(),
-            "`skip()` skips nothing: name an argument, or leave it away",
-        ));
+        return Err(syn::Error::new(key.span(), "`skip()` skips nothing: name an argument, or leave it out"));
     }
     Ok(names.into_iter().collect())
 }
@@ -305,29 +336,25 @@ fn flag(key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
     if input.is_empty() || input.peek(Token![,]) {
         return Ok(());
     }
-    Err(syn::Error::new(key.span(), format!("`{key}` is a flag: write `{key}` alone, or leave it away")))
+    Err(syn::Error::new(key.span(), format!("`{key}` is a flag: write `{key}` alone, or leave it out")))
 }
 
 fn version(key: &Ident, input: ParseStream<'_>) -> syn::Result<u16> {
     let value = value(key, input)?;
-    let refused = |span: Span| {
-        syn::Error::new(
-            span,
-            "`version` takes a number from 0 to 65535, to be raised when the value's type changes",
-        )
+    let read = match &value {
+        Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(number), .. }) => number.base10_parse().ok(),
+        _ => None,
     };
-    match &value {
-        Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(number), .. }) => {
-            number.base10_parse().map_err(|_| refused(LitInt::span(number)))
-        }
-        other => Err(refused(other.span())),
-    }
+    read.ok_or_else(|| {
+        let message = "`version` takes a number from 0 to 65535, to be raised when the value's type changes";
+        syn::Error::new_spanned(&value, message)
+    })
 }
 
 pub(crate) fn path(key: &Ident, input: ParseStream<'_>, what: &str) -> syn::Result<ExprPath> {
     match value(key, input)? {
         Expr::Path(path) => Ok(path),
-        other => Err(syn::Error::new(other.span(), format!("`{key}` takes the path of {what}"))),
+        other => Err(syn::Error::new_spanned(other, format!("`{key}` takes the path of {what}"))),
     }
 }
 

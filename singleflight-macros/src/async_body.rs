@@ -1,12 +1,10 @@
 //! Where the asynchronous part of a function is: the body of an `async fn`, or the block that `#[async_trait]` has put
 //! into a `Box::pin(async move { .. })`.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::Parser;
-use syn::{
-    Block, Expr, ExprAsync, GenericArgument, Pat, PathArguments, ReturnType, Stmt, Type, TypeParamBound,
-};
+use syn::{Block, Expr, ExprAsync, GenericArgument, PathArguments, ReturnType, Stmt, Type, TypeParamBound};
 
 use crate::item::{Body, Item, bound_names};
 
@@ -70,28 +68,38 @@ impl AsyncBody {
     }
 
     /// Arguments that `#[async_trait]` takes apart inside the block, where a key cannot name their parts.
-    pub(crate) fn hidden_parts(&self) -> Vec<Pat> {
+    ///
+    /// It renames such an argument to `__arg1` and begins the block with `let (a, b) = { let __arg1 = __arg1; __arg1 };`.
+    pub(crate) fn hidden_parts(&self, args: &[Ident]) -> Vec<TokenStream> {
         let Self::Boxed(boxed) = self else { return Vec::new() };
-        let locals = boxed.block.block.stmts.iter().filter_map(|stmt| match stmt {
-            Stmt::Local(local) => Some(local),
+        let hidden = args.iter().filter(|arg| is_positional(arg));
+        hidden.filter_map(|arg| boxed.parts_of(arg)).collect()
+    }
+}
+
+impl Boxed {
+    /// The pattern that takes `arg` apart; `None` if it binds nothing that the user's code could see.
+    fn parts_of(&self, arg: &Ident) -> Option<TokenStream> {
+        let pat = self.block.block.stmts.iter().find_map(|stmt| match stmt {
+            Stmt::Local(local) if mentions(&local.init.as_ref()?.expr.to_token_stream(), arg) => {
+                Some(&local.pat)
+            }
             _ => None,
         });
-        locals
-            .filter(|local| match local.init.as_ref().map(|init| &*init.expr) {
-                Some(Expr::Path(path)) => path.path.get_ident().is_some_and(is_positional),
-                _ => false,
-            })
-            .map(|local| match &local.pat {
-                Pat::Type(typed) => (*typed.pat).clone(),
-                pat => pat.clone(),
-            })
-            .filter(|pat| {
-                let mut names = Vec::new();
-                bound_names(pat, &mut names);
-                names.iter().any(|name| !name.to_string().starts_with('_'))
-            })
-            .collect()
+        // Where the pattern is not found, anything may have been bound.
+        let Some(pat) = pat else { return Some(arg.to_token_stream()) };
+        let mut names = Vec::new();
+        bound_names(pat, &mut names);
+        names.iter().any(|name| !name.to_string().starts_with('_')).then(|| pat.to_token_stream())
     }
+}
+
+fn mentions(tokens: &TokenStream, name: &Ident) -> bool {
+    tokens.clone().into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == *name,
+        TokenTree::Group(group) => mentions(&group.stream(), name),
+        _ => false,
+    })
 }
 
 /// Whether `#[async_trait]` made up this argument's name.

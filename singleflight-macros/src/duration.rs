@@ -23,51 +23,64 @@ pub(crate) enum Unit {
 }
 
 impl Duration {
+    /// The constant's path.
+    pub(crate) fn path(&self) -> Option<&ExprPath> {
+        match self {
+            Self::Path(path) => Some(path),
+            Self::Literal { .. } => None,
+        }
+    }
+
     /// Reads the value of the option `option`.
     ///
     /// # Errors
     /// Says what the option may be.
     pub(crate) fn from_expr(option: &str, unit: Unit, value: Expr) -> syn::Result<Self> {
         let span = value.span();
-        let ms = match value {
-            Expr::Path(path) => return Ok(Self::Path(path)),
-            Expr::Lit(lit) => match lit.lit {
-                Lit::Int(number) => from_number(option, unit, &number)?,
-                Lit::Str(text) if unit == Unit::Seconds => from_text(option, &text)?,
-                Lit::Str(text) => return Err(millis_as_text(option, &text)),
+        let refused = |message: String| Err(syn::Error::new_spanned(&value, message));
+        let ms = match &value {
+            Expr::Path(path) => return Ok(Self::Path(path.clone())),
+            Expr::Lit(lit) => match &lit.lit {
+                Lit::Int(number) => from_number(option, unit, number)?,
+                Lit::Str(text) if unit == Unit::Seconds => from_text(option, text)?,
+                Lit::Str(text) => return Err(millis_as_text(option, text)),
                 Lit::Float(number) => {
-                    return Err(syn::Error::new(
-                        span,
-                        format!(
-                            "`{option} = {number}` is a fraction: write a whole number of {}",
-                            if unit == Unit::Seconds {
-                                "seconds, or milliseconds as in `\"500ms\"`"
-                            } else {
-                                "milliseconds"
-                            }
-                        ),
+                    let whole = match unit {
+                        Unit::Seconds => "seconds, or milliseconds as in `\"500ms\"`",
+                        Unit::Millis => "milliseconds",
+                    };
+                    return refused(format!(
+                        "`{option} = {number}` is a fraction: write a whole number of {whole}"
                     ));
                 }
-                _ => return Err(neither(option, unit, span)),
+                _ => return refused(forms(option, unit)),
             },
             Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
-                return Err(syn::Error::new(span, format!("`{option}` cannot be negative")));
+                return refused(format!("`{option}` cannot be negative"));
             }
-            _ => return Err(neither(option, unit, span)),
+            _ => return refused(forms(option, unit)),
         };
         match ms {
-            0 => Err(syn::Error::new(
-                span,
-                format!("`{option}` cannot be zero: to load on every call, leave the attribute away"),
-            )),
-            ms if ms > LONGEST_MS => Err(syn::Error::new(
-                span,
-                format!(
-                    "`{option}` cannot be longer than ten years: values that never expire are not kept by a cache"
-                ),
+            0 => refused(format!("`{option}` cannot be zero{}", zero(option))),
+            ms if ms > LONGEST_MS => refused(format!(
+                "`{option}` cannot be longer than ten years: a cache does not keep values for ever"
             )),
             ms => Ok(Self::Literal { ms, span }),
         }
+    }
+}
+
+/// What is done instead of a zero.
+fn zero(option: &str) -> &'static str {
+    match option {
+        "ttl" => ": to load on every call, remove the attribute",
+        "negative_ttl" => {
+            ": write a short one, as in `negative_ttl = \"1s\"`, or keep values only by `cache_if = path`"
+        }
+        "lock_ttl_ms" => {
+            ": a lease must outlast the time between two renewals; `lock_ttl_ms = \"auto\"` measures it"
+        }
+        _ => "",
     }
 }
 
@@ -120,12 +133,12 @@ fn millis_as_text(option: &str, text: &LitStr) -> syn::Error {
     syn::Error::new(text.span(), message)
 }
 
-fn neither(option: &str, unit: Unit, span: Span) -> syn::Error {
+fn forms(option: &str, unit: Unit) -> String {
     let forms = match unit {
         Unit::Seconds => format!("seconds, as in `{option} = 30`, text, as in `{option} = \"250ms\"`"),
         Unit::Millis => format!("milliseconds, as in `{option} = 1500`, `{option} = \"auto\"`"),
     };
-    syn::Error::new(span, format!("`{option}` takes {forms}, or the path of a constant"))
+    format!("`{option}` takes {forms}, or the path of a constant")
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! The output. Nothing can go wrong here any more.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::args::{ErrorsOption, LockTtl, Losers};
 use crate::duration::{Duration, Unit};
-use crate::future::{caret, future};
+use crate::future::{at, caret, future};
 use crate::model::{Model, PolicyModel, Sharing};
 use crate::names::{local, local_at};
-use crate::render::statements;
+use crate::render::{import, probes, statements};
 use crate::return_type::{error_tokens, first_span};
 
 /// The locals of one expansion.
@@ -45,7 +45,7 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     let site = site(model);
     let (policy_item, policy_value) = policy_tokens(model);
     let plan_value = plan_tokens(model);
-    let key_statements = statements(&model.key, key, root);
+    let key_statements = statements(&model.key, key);
     let (flights_let, flights_value) = match &model.flights {
         Some(expr) => (
             Some(quote! { let #flights: &#root::SingleFlight = #expr; }),
@@ -54,82 +54,94 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
         None => (None, quote! { ::core::option::Option::None }),
     };
     let default = match &model.default {
-        Some(expr) => quote_spanned! { expr.span() => return #root::__private::Plan::answer(&#plan, #expr) },
-        None => quote! { #root::__private::Call::alone(&#call) },
+        Some(expr) => quote_spanned! { at(expr.span()) => return __sf::Plan::answer(&#plan, #expr) },
+        None => quote! { __sf::Call::alone(&#call) },
     };
     let body = future(model.item, &model.body, Some(&model.output));
+    let import = import(root);
     let inside = quote! {
+        #import
         #site
         #policy_item
-        let #policy: &#root::__private::Policy = #policy_value;
+        let #policy: &__sf::Policy = #policy_value;
         let #plan = #plan_value;
         #flights_let
-        let mut #key = #root::__private::KeyBuf::new();
+        let mut #key = __sf::KeyBuf::new();
         { #key_statements }
-        let #call = #root::__private::Call::new(
-            &#plan, &__SF_SITE, #root::__private::Place::of(&|| ()), #policy,
-            #root::__private::KeyBuf::as_str(&#key), #flights_value,
+        let #call = __sf::Call::new(
+            &#plan, &__SF_SITE, __sf::Place::of(&|| ()), #policy,
+            __sf::KeyBuf::as_str(&#key), #flights_value,
         );
-        if let ::core::option::Option::Some(#value) = #root::__private::Call::peek(&#call) {
+        if let ::core::option::Option::Some(#value) = __sf::Call::peek(&#call) {
             return #value;
         }
-        let #fill = match #root::__private::Call::enter(&#call).await {
-            #root::__private::Entered::Answer(#value) => return #value,
-            #root::__private::Entered::Default => #default,
-            #root::__private::Entered::Fill(#fill) => #fill,
+        let #fill = match __sf::Call::enter(&#call).await {
+            __sf::Entered::Answer(#value) => return #value,
+            __sf::Entered::Default => #default,
+            __sf::Entered::Fill(#fill) => #fill,
         };
-        #root::__private::Fill::run(#fill, ::core::pin::pin!(#body)).await
+        __sf::Fill::run(#fill, ::core::pin::pin!(#body)).await
     };
     model.item.with_body(&model.body.replace(inside))
 }
 
 fn site(model: &Model<'_>) -> TokenStream {
-    let root = &model.root;
     let label = model.label();
     let mut site = match &model.name {
-        Some(name) => quote! { #root::__private::Site::named(#name) },
-        None => quote! { #root::__private::Site::new(#label) },
+        Some(name) => quote! { __sf::Site::named(#name) },
+        None => quote! { __sf::Site::new(#label) },
     };
     if model.default.is_some() {
         site.extend(quote! { .with_default() });
     }
-    quote! { static __SF_SITE: #root::__private::Site = #site; }
+    quote! { static __SF_SITE: __sf::Site = #site; }
 }
 
 /// The policy's item, and an expression for a reference to it.
 ///
 /// An item is checked by `cargo check`, but cannot name the parameters of a surrounding `impl`.
 fn policy_tokens(model: &Model<'_>) -> (Option<TokenStream>, TokenStream) {
-    let root = &model.root;
-    let built = policy_chain(&model.policy, root);
+    let built = policy_chain(&model.policy);
     let default = model.default.is_some();
-    let checked = quote! { #root::__private::checked(#built, #default) };
+    let checked = quote_spanned! { policy_caret(&model.policy) => __sf::checked(#built, #default) };
     if model.policy.generic {
         return (None, quote! { const { &#checked } });
     }
-    let item = quote! { const __SF_POLICY: #root::__private::Policy = #checked; };
+    let item = quote! { const __SF_POLICY: __sf::Policy = #checked; };
     (Some(item), quote! { &__SF_POLICY })
 }
 
-fn policy_chain(policy: &PolicyModel, root: &syn::Path) -> TokenStream {
+/// The one constant that a policy is made of, or the attribute where there are several or none.
+fn policy_caret(policy: &PolicyModel) -> Span {
+    let durations =
+        [policy.ttl.as_ref(), policy.soft_ttl.as_ref(), policy.negative_ttl.as_ref(), policy.lock()];
+    let paths = durations.into_iter().flatten().filter_map(Duration::path).chain(&policy.base);
+    let spans: Vec<Span> = paths.map(Spanned::span).collect();
+    match *spans.as_slice() {
+        [only] => at(only),
+        _ => Span::call_site(),
+    }
+}
+
+fn policy_chain(policy: &PolicyModel) -> TokenStream {
     let mut chain = match &policy.base {
         Some(path) => quote! { #path },
-        None => quote! { #root::__private::Policy::new() },
+        None => quote! { __sf::Policy::new() },
     };
     for (method, ttl) in
         [("ttl", &policy.ttl), ("soft_ttl", &policy.soft_ttl), ("negative_ttl", &policy.negative_ttl)]
     {
         if let Some(ttl) = ttl {
-            let method = Ident::new(method, proc_macro2::Span::call_site());
-            let ttl = duration(ttl, Unit::Seconds, root);
+            let method = Ident::new(method, Span::call_site());
+            let ttl = duration(ttl, Unit::Seconds);
             chain.extend(quote! { .#method(#ttl) });
         }
     }
     match &policy.lock_ttl {
-        Some(LockTtl::Auto) => chain.extend(quote! { .lock_ttl(#root::__private::LockTtl::Auto) }),
+        Some(LockTtl::Auto) => chain.extend(quote! { .lock_ttl(__sf::LockTtl::Auto) }),
         Some(LockTtl::Fixed(ttl)) => {
-            let ttl = duration(ttl, Unit::Millis, root);
-            chain.extend(quote! { .lock_ttl(#root::__private::LockTtl::Fixed(#ttl)) });
+            let ttl = duration(ttl, Unit::Millis);
+            chain.extend(quote! { .lock_ttl(__sf::LockTtl::Fixed(#ttl)) });
         }
         None => {}
     }
@@ -140,7 +152,7 @@ fn policy_chain(policy: &PolicyModel, root: &syn::Path) -> TokenStream {
             Losers::Default => quote! { Default },
             Losers::Fail => quote! { Fail },
         };
-        chain.extend(quote! { .losers(#root::__private::Losers::#losers) });
+        chain.extend(quote! { .losers(__sf::Losers::#losers) });
     }
     if let Some(version) = policy.version {
         chain.extend(quote! { .version(#version) });
@@ -152,51 +164,48 @@ fn policy_chain(policy: &PolicyModel, root: &syn::Path) -> TokenStream {
     chain
 }
 
-fn duration(duration: &Duration, unit: Unit, root: &syn::Path) -> TokenStream {
+fn duration(duration: &Duration, unit: Unit) -> TokenStream {
     match (duration, unit) {
         (Duration::Literal { ms, .. }, _) => quote! { ::core::time::Duration::from_millis(#ms) },
-        (Duration::Path(path), Unit::Seconds) => quote_spanned! { path.span() =>
-            #root::__private::Seconds(#path).must_be_u64_seconds_or_a_duration()
+        (Duration::Path(path), Unit::Seconds) => quote_spanned! { at(path.span()) =>
+            __sf::Seconds(#path).must_be_u64_seconds_or_a_duration()
         },
-        (Duration::Path(path), Unit::Millis) => quote_spanned! { path.span() =>
-            #root::__private::Millis(#path).must_be_u64_milliseconds_or_a_duration()
+        (Duration::Path(path), Unit::Millis) => quote_spanned! { at(path.span()) =>
+            __sf::Millis(#path).must_be_u64_milliseconds_or_a_duration()
         },
     }
 }
 
 /// What the return type can do, asked by method lookup; see `singleflight_core::kind`.
 fn plan_tokens(model: &Model<'_>) -> TokenStream {
-    let Model { root, output, .. } = model;
+    let output = &model.output;
     let (kind, errors, make) = (local("__sf_kind"), local("__sf_errors"), local("__sf_make"));
     let caret = caret(model.item, output);
     let (kind_there, make_there) = (local_at(&kind, caret), local_at(&make, caret));
     let store = if model.local {
-        quote_spanned! { caret => #root::__private::local(#kind_there) }
+        quote_spanned! { caret => __sf::local(#kind_there) }
     } else {
-        quote_spanned! { caret => #root::__private::portable(#kind_there) }
+        quote_spanned! { caret => __sf::portable(#kind_there) }
     };
     let way = way_tokens(model, &errors);
     let may_fail = if model.policy.fails() {
-        Some(quote_spanned! { caret => #root::__private::may_fail::<true, _, _>(#kind_there, #make_there); })
+        Some(quote_spanned! { caret => __sf::may_fail::<true, _, _>(#kind_there, #make_there); })
     } else if model.policy.base.is_some() && !model.policy.generic {
         Some(quote_spanned! { caret =>
-            #root::__private::may_fail::<{ #root::__private::Policy::may_fail(&__SF_POLICY) }, _, _>(#kind_there, #make_there);
+            __sf::may_fail::<{ __sf::Policy::may_fail(&__SF_POLICY) }, _, _>(#kind_there, #make_there);
         })
     } else {
         None
     };
+    let probes = probes();
     let cache_if = model.cache_if.as_ref().map(|path| quote! { .cache_if(#path) });
     quote! {{
-        #[allow(unused_imports)]
-        use #root::__private::{
-            KindPlain as _, MakeNot as _, NegativeNever as _, WayFlightError as _, WayNone as _, WordsDebug as _,
-            WordsType as _,
-        };
-        let #kind = #root::__private::Of::<#output>::new().__sf_kind();
-        let #errors = #root::__private::ErrOf::of(#kind);
+        #probes
+        let #kind = __sf::Of::<#output>::new().__sf_kind();
+        let #errors = __sf::ErrOf::of(#kind);
         let #make = #errors.__sf_make();
         #may_fail
-        #root::__private::plan(
+        __sf::plan(
             #kind, #store, #kind.__sf_negative(), #way, #make, #errors.__sf_words(),
         )#cache_if
     }}
@@ -204,20 +213,20 @@ fn plan_tokens(model: &Model<'_>) -> TokenStream {
 
 /// How the error gets to the callers that wait.
 fn way_tokens(model: &Model<'_>, errors: &Ident) -> TokenStream {
-    let Model { root, output, .. } = model;
+    let output = &model.output;
     let at_error = match &model.item.sig.output {
         syn::ReturnType::Default => caret(model.item, output),
-        syn::ReturnType::Type(..) => first_span(&error_tokens(output)),
+        syn::ReturnType::Type(..) => at(first_span(&error_tokens(output))),
     };
     let errors = local_at(errors, at_error);
     match &model.sharing {
         Sharing::ProbeUnlessPolicyRetries if !model.policy.generic => quote_spanned! { at_error =>
-            #root::__private::shareable_unless::<{ #root::__private::Policy::retries_errors(&__SF_POLICY) }, _, _>(#errors, #errors.__sf_way())
+            __sf::shareable_unless::<{ __sf::Policy::retries_errors(&__SF_POLICY) }, _, _>(#errors, #errors.__sf_way())
         },
         Sharing::Probe | Sharing::ProbeUnlessPolicyRetries => quote_spanned! { at_error =>
-            #root::__private::shareable(#errors, #errors.__sf_way())
+            __sf::shareable(#errors, #errors.__sf_way())
         },
-        Sharing::Path(path) => quote_spanned! { at_error => #root::__private::by_path(#errors, #path) },
-        Sharing::Retry => quote! { #root::__private::Retry },
+        Sharing::Path(path) => quote_spanned! { at_error => __sf::by_path(#errors, #path) },
+        Sharing::Retry => quote! { __sf::Retry },
     }
 }

@@ -6,7 +6,7 @@ use syn::ReturnType;
 
 use crate::async_body::AsyncBody;
 use crate::item::Item;
-use crate::names::local;
+use crate::names::{local, local_at};
 use crate::return_type::first_span;
 
 /// The user's code as a future that returns `output`, if that has a name.
@@ -19,9 +19,10 @@ pub(crate) fn future(item: &Item, body: &AsyncBody, output: Option<&TokenStream>
         Some(tokens) => tokens.brace.surround(&mut block, |block| block.extend(body.tokens(tokens))),
         None => block.extend(quote! { {} }),
     }
-    let never = local("__sf_never");
     let returns = output.map(|output| {
-        quote_spanned! { caret(item, output) =>
+        let caret = caret(item, output);
+        let never = local_at(&local("__sf_never"), caret);
+        quote_spanned! { caret =>
             #[allow(
                 unreachable_code, clippy::diverging_sub_expression, clippy::empty_loop, clippy::let_unit_value,
                 clippy::needless_return, clippy::unreachable
@@ -43,8 +44,13 @@ pub(crate) fn future(item: &Item, body: &AsyncBody, output: Option<&TokenStream>
 
 /// The return type as the user wrote it, or the function's name where there is none.
 pub(crate) fn caret(item: &Item, output: &TokenStream) -> Span {
-    match &item.sig.output {
+    at(match &item.sig.output {
         ReturnType::Default => item.sig.ident.span(),
         ReturnType::Type(..) => first_span(output),
-    }
+    })
+}
+
+/// Where tokens of ours are reported, if not at the attribute.
+pub(crate) fn at(span: Span) -> Span {
+    Span::call_site().located_at(span)
 }

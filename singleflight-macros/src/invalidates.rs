@@ -1,6 +1,6 @@
 //! `#[invalidates]`: keys that a write makes out of date.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::parse::{ParseStream, Parser};
 use syn::{Expr, LitStr, Path};
@@ -13,7 +13,7 @@ use crate::future::future;
 use crate::item::Item;
 use crate::model::root;
 use crate::names::{Names, local, parse, template_parts};
-use crate::render::{Part, statements};
+use crate::render::{Part, import, owned_key};
 
 /// The options of one `#[invalidates]`.
 #[derive(Default)]
@@ -70,7 +70,7 @@ impl<'a> Model<'a> {
         let body = asynchronous(item, errors);
         if !args.wrote_key {
             errors.at(
-                proc_macro2::Span::call_site(),
+                Span::call_site(),
                 "nothing to invalidate: write the keys, as in `#[invalidates(key = \"user:<user.id>\")]`",
             );
         }
@@ -93,16 +93,9 @@ pub(crate) fn expand(args: TokenStream, item: &Item, errors: &mut Errors) -> Opt
     let args = Args::parse(args, errors);
     let model = Model::new(args, item, errors)?;
     let Model { item, body, root, keys, flights } = &model;
-    let (guard, key, engine, result) =
-        (local("__sf_guard"), local("__sf_key"), local("__sf_flights"), local("__sf_result"));
-    let keys = keys.iter().map(|parts| {
-        let statements = statements(parts, &key, root);
-        quote! {{
-            let mut #key = #root::__private::KeyBuf::new();
-            { #statements }
-            #root::__private::KeyBuf::into_key(#key)
-        }}
-    });
+    let import = import(root);
+    let (guard, engine, result) = (local("__sf_guard"), local("__sf_flights"), local("__sf_result"));
+    let keys = keys.iter().map(|parts| owned_key(parts));
     let (engine_let, engine) = match flights {
         Some(expr) => (
             Some(quote! { let #engine: &#root::SingleFlight = #expr; }),
@@ -113,13 +106,14 @@ pub(crate) fn expand(args: TokenStream, item: &Item, errors: &mut Errors) -> Opt
     let output = output(item, body).filter(names_a_type);
     let future = future(item, body, output.as_ref());
     Some(item.with_body(&body.replace(quote! {
+        #import
         let #guard = {
             #engine_let
-            #root::__private::Invalidating::new(#engine, [#(#keys),*])
+            __sf::Invalidating::new(#engine, [#(#keys),*])
         };
         #[allow(clippy::let_unit_value)]
         let #result = #future.await;
-        #root::__private::Invalidating::finish(#guard).await;
+        __sf::Invalidating::finish(#guard).await;
         #result
     })))
 }

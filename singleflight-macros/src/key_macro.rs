@@ -9,8 +9,8 @@ use syn::{Expr, LitStr, Path, Token, Type};
 use crate::diag::Errors;
 use crate::key_template::Hole;
 use crate::model::root;
-use crate::names::{local, parse};
-use crate::render::{Named, ident, resolve, statements};
+use crate::names::parse;
+use crate::render::{Named, ident, import, owned_key, resolve};
 
 /// `"user:<id>", id = user.id, type T = User, crate = path`
 struct Input {
@@ -61,13 +61,11 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
         resolve(template, at, |hole| lookup(&input, hole, at, &mut errors))
     });
     let Some(parts) = parts.filter(|_| errors.is_empty()) else { return errors.into_tokens() };
-    let root = root(input.krate.as_ref());
-    let key = local("__sf_key");
-    let statements = statements(&parts, &key, &root);
+    let import = import(&root(input.krate.as_ref()));
+    let key = owned_key(&parts);
     quote! {{
-        let mut #key = #root::__private::KeyBuf::new();
-        { #statements }
-        #root::__private::KeyBuf::into_key(#key)
+        #import
+        #key
     }}
 }
 

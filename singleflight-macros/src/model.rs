@@ -72,7 +72,7 @@ impl<'a> Model<'a> {
         if let Some(spawn) = &args.spawn {
             errors.at(
                 spawn.key.span(),
-                "`spawn` is not available yet: leave it away, and the fill runs in its caller",
+                "`spawn` is not available yet: leave it out, and the fill runs in its caller",
             );
         }
         if !errors.is_empty() {
@@ -97,8 +97,11 @@ impl<'a> Model<'a> {
                     || [&args.ttl, &args.soft_ttl, &args.negative_ttl]
                         .into_iter()
                         .flatten()
-                        .any(|ttl| may_be_generic(duration_path(&ttl.value), &names))
-                    || may_be_generic(args.lock_ttl_ms.as_ref().and_then(lock_path), &names),
+                        .any(|ttl| may_be_generic(ttl.value.path(), &names))
+                    || may_be_generic(
+                        args.lock_ttl_ms.as_ref().and_then(|lock| lock.value.duration()?.path()),
+                        &names,
+                    ),
                 base: args.policy.map(|policy| policy.value),
                 ttl: args.ttl.map(|ttl| ttl.value),
                 soft_ttl: args.soft_ttl.map(|ttl| ttl.value),
@@ -119,10 +122,10 @@ pub(crate) fn root(krate: Option<&Path>) -> Path {
 
 /// Refuses options that are missing, or that do not go together.
 fn combinations(args: &Args, errors: &mut Errors) {
-    if !args.wrote("key") {
+    if args.misses("key") {
         errors.at(Span::call_site(), "`key` is missing: write a template, as in `key = \"user:<id>\"`");
     }
-    if !args.wrote("ttl") && !args.wrote("policy") {
+    if args.misses("ttl") && args.misses("policy") {
         errors.at(
             Span::call_site(),
             "`ttl` is missing: write how many seconds a value may be served, as in `ttl = 30`, or a `policy` that says so",
@@ -167,7 +170,7 @@ fn losers(args: &Args, errors: &mut Errors) {
         (Some(default), losers) if losers != Some(Losers::Default) && !args.wrote("policy") => {
             errors.at(
                 default.key.span(),
-                "`default` is used under `losers = \"default\"` only: write that too, or leave the default away",
+                "`default` is used under `losers = \"default\"` only: write that too, or leave the default out",
             );
         }
         _ => {}
@@ -180,20 +183,6 @@ fn sharing(args: &Args) -> Sharing {
         (Some(path), _) => Sharing::Path(path.value.clone()),
         (None, None) if args.policy.is_some() => Sharing::ProbeUnlessPolicyRetries,
         (None, _) => Sharing::Probe,
-    }
-}
-
-fn duration_path(duration: &Duration) -> Option<&ExprPath> {
-    match duration {
-        Duration::Path(path) => Some(path),
-        Duration::Literal { .. } => None,
-    }
-}
-
-fn lock_path(lock: &Opt<LockTtl>) -> Option<&ExprPath> {
-    match &lock.value {
-        LockTtl::Fixed(duration) => duration_path(duration),
-        LockTtl::Auto => None,
     }
 }
 
@@ -212,6 +201,11 @@ fn may_be_generic(path: Option<&ExprPath>, names: &Names<'_>) -> bool {
 }
 
 impl PolicyModel {
+    /// The lease TTL, if it is fixed.
+    pub(crate) fn lock(&self) -> Option<&Duration> {
+        self.lock_ttl.as_ref().and_then(LockTtl::duration)
+    }
+
     /// Whether callers are known to be told to fail.
     pub(crate) fn fails(&self) -> bool {
         self.losers == Some(Losers::Fail)

@@ -127,11 +127,14 @@ pub(crate) fn key_parts(
     let skipped: Vec<&Ident> = args.skip.iter().flat_map(|skip| &skip.value).collect();
     let source = &args.key.as_ref()?.value;
     let template = parse(source, errors)?;
+    let parts = template_parts(&template, source, names, errors);
     skips(&skipped, &template, names, errors);
-    if let Some(body) = body {
+    // A name mistyped in the key, or a `skip` that cannot be read, may be the very one that seems to be left out.
+    let complete = parts.is_some() && args.skip.is_some() == args.wrote("skip");
+    if let Some(body) = body.filter(|_| complete) {
         left_out(&template, &skipped, item, names, body, errors);
     }
-    template_parts(&template, source, names, errors)
+    parts
 }
 
 /// The template's parts, with the function's names.
@@ -215,7 +218,7 @@ fn left_out(
             );
         }
     }
-    for pat in body.hidden_parts() {
+    for pat in body.hidden_parts(&names.args) {
         errors.on(
             &pat,
             "`#[async_trait]` hides the parts of this argument from the key: give it a plain name, and take it apart in \

@@ -4,7 +4,9 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Path;
 
+use crate::future::at;
 use crate::key_template::{Hole, Piece, Step, Template};
+use crate::names::local;
 
 /// A piece of a key whose names are known.
 pub(crate) enum Part {
@@ -30,7 +32,7 @@ pub(crate) enum Named {
 /// The template's parts; `lookup` knows the names, and tells what it does not know itself.
 pub(crate) fn resolve(
     template: &Template,
-    at: Span,
+    span: Span,
     mut lookup: impl FnMut(&Hole) -> Option<Named>,
 ) -> Option<Vec<Part>> {
     let mut parts = Some(Vec::new());
@@ -39,9 +41,9 @@ pub(crate) fn resolve(
             Piece::Text(text) => Some(Part::Text(text.clone())),
             Piece::Hole(hole) => lookup(hole).map(|named| match named {
                 Named::Type(ty) => Part::Type(ty),
-                Named::Value(head, span) => {
-                    let steps = hole.steps.iter().map(|step| step_tokens(step, at));
-                    Part::Value { value: quote! { #head #(#steps)* }, debug: hole.debug, span }
+                Named::Value(head, declared) => {
+                    let steps = hole.steps.iter().map(|step| step_tokens(step, span));
+                    Part::Value { value: quote! { #head #(#steps)* }, debug: hole.debug, span: declared }
                 }
             }),
         };
@@ -84,45 +86,62 @@ pub(crate) fn ident(name: &str, span: Span) -> Ident {
 ///
 /// Input: `"user:<id>/"`. Output:
 /// ```text
-/// use ::singleflight_core::__private::{PutDisplay as _, PutOption as _};
-/// ::singleflight_core::__private::KeyBuf::text(&mut key, "user:");
-/// ::singleflight_core::__private::Part::new(&id).__sf_put(&mut key, '/');
-/// ::singleflight_core::__private::KeyBuf::text(&mut key, "/");
-/// ::singleflight_core::__private::KeyBuf::finish(&mut key);
+/// use __sf::probes::*;
+/// __sf::KeyBuf::text(&mut key, "user:");
+/// __sf::part(&id).__sf_put(&mut key, '/');
+/// __sf::KeyBuf::text(&mut key, "/");
+/// __sf::KeyBuf::finish(&mut key);
 /// ```
 ///
 /// Methods are called by their paths, here and wherever output could meet a trait of the user's: one that is
 /// implemented for everything is found before a method that needs a reference.
-pub(crate) fn statements(parts: &[Part], key: &Ident, root: &Path) -> TokenStream {
-    let buffer = quote! { #root::__private::KeyBuf };
-    let steps = parts.iter().enumerate().map(|(at, part)| {
-        let stop = match parts.get(at + 1) {
+pub(crate) fn statements(parts: &[Part], key: &Ident) -> TokenStream {
+    let steps = parts.iter().enumerate().map(|(index, part)| {
+        let stop = match parts.get(index + 1) {
             Some(Part::Text(text)) => text.chars().next().unwrap_or('\0'),
             _ => '\0',
         };
         match part {
-            Part::Text(text) => quote! { #buffer::text(&mut #key, #text); },
-            Part::Type(ty) => quote! { #buffer::type_name::<#ty>(&mut #key, #stop); },
-            Part::Value { value, debug: true, span } => {
-                let debug = Ident::new("debug", Span::call_site().located_at(*span));
-                quote! { #buffer::#debug(&mut #key, &#value, #stop); }
-            }
-            Part::Value { value, debug: false, span } => {
-                let put = Ident::new("__sf_put", Span::call_site().located_at(*span));
-                quote! { #root::__private::Part::new(&#value).#put(&mut #key, #stop); }
+            Part::Text(text) => quote! { __sf::KeyBuf::text(&mut #key, #text); },
+            Part::Type(ty) => quote! { __sf::KeyBuf::type_name::<#ty>(&mut #key, #stop); },
+            Part::Value { value, debug, span } => {
+                if *debug {
+                    quote_spanned! { at(*span) => __sf::put_debug(&mut #key, &#value, #stop); }
+                } else {
+                    quote_spanned! { at(*span) => __sf::part(&#value).__sf_put(&mut #key, #stop); }
+                }
             }
         }
     });
     let values = parts.iter().any(|part| matches!(part, Part::Value { debug: false, .. }));
-    let traits = values.then(|| {
-        quote! {
-            #[allow(unused_imports)]
-            use #root::__private::{PutDisplay as _, PutOption as _};
-        }
-    });
+    let probes = values.then(probes);
     quote! {
-        #traits
+        #probes
         #(#steps)*
-        #buffer::finish(&mut #key);
+        __sf::KeyBuf::finish(&mut #key);
+    }
+}
+
+/// An expression for the key with these parts, owned.
+pub(crate) fn owned_key(parts: &[Part]) -> TokenStream {
+    let key = local("__sf_key");
+    let statements = statements(parts, &key);
+    quote! {{
+        let mut #key = __sf::KeyBuf::new();
+        { #statements }
+        __sf::KeyBuf::into_key(#key)
+    }}
+}
+
+/// The item that gives the private module its name, at the start of every block of ours.
+pub(crate) fn import(root: &Path) -> TokenStream {
+    quote! { use #root::__private as __sf; }
+}
+
+/// The traits whose methods are looked up; they have no names that could hide the user's.
+pub(crate) fn probes() -> TokenStream {
+    quote! {
+        #[allow(unused_imports)]
+        use __sf::probes::*;
     }
 }

@@ -353,6 +353,7 @@ mod traits {
     trait Boxed: Send + Sync {
         async fn find(&self, name: &str, mut id: u64, extra: Option<u64>) -> Result<u64, LoadError>;
         async fn plain(&self) -> u8;
+        async fn ignoring(&self, id: u64, other: (u8, u8), borrowed: &(u8, u8)) -> u8;
 
         #[single_flight(key = "boxed:default:<id>", ttl = 30)]
         async fn default_one(&self, id: u64) -> u64 {
@@ -374,6 +375,12 @@ mod traits {
             }
             let doubled = std::convert::identity::<Result<u64, LoadError>>(Ok(id * 2))?;
             Ok(doubled + self.tenant + extra.unwrap_or_default())
+        }
+
+        #[single_flight(key = "boxed:ignoring:<id>:<a>:<b>", ttl = 30)]
+        async fn ignoring(&self, id: u64, _: (u8, u8), &(a, b): &(u8, u8)) -> u8 {
+            let _ = id;
+            a + b
         }
 
         #[single_flight(key = "boxed:plain", ttl = 30)]
@@ -403,6 +410,7 @@ mod traits {
         assert_eq!(is_send(repo.find("ab", 2, Some(1))).await, Ok(1009));
         assert_eq!(repo.find("", 1, None).await, Err(LoadError));
         assert_eq!(repo.plain().await, 5);
+        assert_eq!(repo.ignoring(1, (1, 2), &(3, 4)).await, 7);
         assert_eq!(repo.default_one(1).await, 6);
         assert_eq!(Local::find(&Repo { tenant: 1 }, 1).await, 2);
     }

@@ -94,12 +94,6 @@ impl<C: Crew> FlightTable<C> {
         Joined::Follow(Follow::new(flight, at))
     }
 
-    /// Whether the flight of `id` is in the table.
-    pub(crate) fn contains(&self, id: &FlightId) -> bool {
-        let shard = lock(self.shard(&id.key));
-        shard.get(&id.key).is_some_and(|flights| flights.iter().any(|flight| flight.id.matches(id)))
-    }
-
     /// Takes the flights of `key` out of the table: their members keep them, later callers start afresh.
     pub(crate) fn detach(&self, key: &str) {
         let detached = lock(self.shard(key)).remove(key);

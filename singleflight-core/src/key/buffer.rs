@@ -89,7 +89,7 @@ impl KeyBuf {
     ///
     /// # Panics
     /// If the value's `Debug` says that it failed.
-    pub fn debug(&mut self, value: &(impl fmt::Debug + ?Sized), stop: char) {
+    pub(crate) fn debug(&mut self, value: impl fmt::Debug, stop: char) {
         let written = write!(Encoded { key: self, stop }, "{value:?}");
         assert!(written.is_ok(), "a `Debug` implementation failed while a key was being rendered");
     }

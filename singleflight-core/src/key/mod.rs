@@ -13,4 +13,6 @@ mod buffer;
 mod part;
 
 pub use buffer::{Key, KeyBuf, MAX_KEY};
-pub use part::{DisplayPart, ExactPart, KeyPart, Part, PutDisplay, PutOption};
+pub use part::{
+    DebugPart, DisplayPart, ExactPart, KeyPart, Part, PartOf, PutDisplay, PutOption, part, put_debug,
+};

@@ -1,6 +1,6 @@
 //! How the value of a placeholder is written.
 //!
-//! The attribute writes `Part::new(&value).__sf_put(key, stop)`, and method lookup picks the first of
+//! The attribute writes `part(&value).__sf_put(key, stop)`, and method lookup picks the first of
 //!
 //! 1. the inherent method, for types that are [`KeyPart`] (no formatting machinery; floats are refused here),
 //! 2. [`PutOption`], for an Option of something that displays,
@@ -8,7 +8,7 @@
 //!    refused in words of ours.
 
 use std::borrow::Cow;
-use std::fmt::Display;
+use std::fmt::{Debug, Display};
 use std::num::NonZero;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,12 +21,50 @@ use super::KeyBuf;
 #[derive(Debug)]
 pub struct Part<'a, T: ?Sized>(&'a T);
 
-impl<'a, T: ?Sized> Part<'a, T> {
-    /// This value.
-    #[must_use]
-    pub const fn new(value: &'a T) -> Self {
-        Self(value)
+/// The part that a value is. A projection, so that a mistake in the value's expression is not reported twice: where
+/// `Self` is an error, so is `Part`, and compilers look up no methods on errors.
+pub trait PartOf {
+    /// The part.
+    type Part<'a>
+    where
+        Self: 'a;
+
+    /// The part that this value is.
+    fn part(&self) -> Self::Part<'_>;
+}
+
+impl<T: ?Sized> PartOf for T {
+    type Part<'a>
+        = Part<'a, T>
+    where
+        T: 'a;
+
+    #[inline]
+    fn part(&self) -> Part<'_, T> {
+        Part(self)
     }
+}
+
+/// The part that a value is.
+#[inline]
+pub fn part<T: ?Sized>(value: &T) -> <T as PartOf>::Part<'_> {
+    value.part()
+}
+
+/// What can be written into a key by its `Debug`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be part of a key by its `Debug` form",
+    label = "does not implement `Debug`",
+    note = "derive `Debug` for it, or name a part of it, as in `<name.field>` or `<name.method()>`"
+)]
+pub trait DebugPart: Debug {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Debug + ?Sized> DebugPart for T {}
+
+/// Appends a value's `Debug` form.
+pub fn put_debug<T: DebugPart + ?Sized>(key: &mut KeyBuf, value: &T, stop: char) {
+    key.debug(value, stop);
 }
 
 impl<T: ?Sized> Clone for Part<'_, T> {
@@ -104,8 +142,8 @@ impl<T: Display + ?Sized> DisplayPart for T {
 
 /// What compares as it displays; no float does. `K` keeps the bound from being decided where it is written.
 #[diagnostic::on_unimplemented(
-    message = "a float cannot be part of a key",
-    label = "`{Self}`, whose values may be equal and print differently",
+    message = "`{Self}` is a float, which cannot be part of a key",
+    label = "its values may be equal and print differently",
     note = "write its bits, `<name.to_bits()>`, or round it to an integer and name that"
 )]
 pub trait ExactPart<K> {}

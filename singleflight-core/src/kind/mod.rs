@@ -12,12 +12,16 @@ mod value;
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
+pub(crate) use errors::{ByClone, ByFlightError, CanMake, DisplayWords};
 pub use errors::{
-    ErrOf, Make, MakeNot, Retry, Way, WayFlightError, WayNone, Words, WordsDebug, WordsType, by_path,
-    may_fail, shareable, shareable_unless,
+    ErrOf, MakeNot, Retry, WayFlightError, WayNone, WordsDebug, WordsType, by_path, may_fail, shareable,
+    shareable_unless,
 };
+use errors::{Make, Way, Words};
 pub use plan::{Plan, plan};
-pub use value::{LocalValue, Negative, NegativeNever, Store, Value, local, portable};
+pub(crate) use value::Never;
+pub use value::{LocalValue, NegativeNever, Value, local, portable};
+use value::{Negative, Store};
 
 /// A function's return type, not yet understood.
 #[derive(Debug)]
@@ -79,6 +83,13 @@ impl<R> Of<R> {
 impl<R> Default for Of<R> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl<T, E> IsResult<T, E> {
+    /// The kind of a return type that is known.
+    pub(crate) const fn new() -> Self {
+        Self(PhantomData)
     }
 }
 
