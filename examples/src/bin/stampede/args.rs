@@ -9,7 +9,7 @@ use crate::backend::BackendChoice;
 use crate::scene::Scene;
 
 /// Sends a herd of callers at a slow query and counts what reaches the database: without protection, with
-/// #[single_flight], and when things go wrong.
+/// `#[single_flight]`, and when things go wrong.
 #[derive(Debug, Parser)]
 #[command(name = "stampede")]
 pub(crate) struct Args {
