@@ -6,8 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{
-    ErrOf, KindPlain, MakeNot, NegativeNever, Of, Retry, WayFlightError, WordsDebug, WordsType,
-    by_path, local, plan, portable, shareable,
+    ErrOf, KindPlain, MakeNot, NegativeNever, Of, Retry, WayFlightError, WordsDebug, WordsType, by_path,
+    local, plan, portable, shareable,
 };
 use crate::codec::Codec;
 use crate::error::{FlightError, FlightErrorKind};
