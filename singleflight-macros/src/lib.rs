@@ -25,11 +25,19 @@ use proc_macro::TokenStream;
 
 /// Turns a herd of calls into one load.
 ///
-/// ```ignore
+/// ```
+/// # use singleflight_core::single_flight;
+/// # type UserId = u64;
+/// # type RepoError = String;
+/// # #[derive(Clone, serde::Serialize, serde::Deserialize)] struct User { id: UserId }
+/// # struct Repo;
+/// # impl Repo {
 /// #[single_flight(key = "user:<id>", ttl = 30, lock_ttl_ms = 1500)]
 /// async fn find(&self, id: UserId) -> Result<Option<User>, RepoError> {
 ///     /* the expensive part */
+/// #   Ok(Some(User { id }))
 /// }
+/// # }
 /// ```
 ///
 /// The signature stays as it is, and nothing is added beside the function. A call that finds a fresh value returns it
@@ -108,7 +116,7 @@ use proc_macro::TokenStream;
 ///
 /// The line above becomes, with paths and lint attributes left out:
 ///
-/// ```ignore
+/// ```text
 /// async fn find(&self, id: UserId) -> Result<Option<User>, RepoError> {
 ///     static SITE: Site = Site::new("module::find");
 ///     const POLICY: Policy = checked(Policy::new().ttl(30 s).lock_ttl(1500 ms));
@@ -149,11 +157,18 @@ pub fn single_flight(args: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Invalidates keys when a write ends, however it ends.
 ///
-/// ```ignore
+/// ```
+/// # use singleflight_core::invalidates;
+/// # type RepoError = String;
+/// # struct User { id: u64 }
+/// # struct Repo;
+/// # impl Repo {
 /// #[invalidates(key = "user:<user.id>", key = "users")]
 /// async fn save(&mut self, user: User) -> Result<(), RepoError> {
 ///     /* the write */
+/// #   Ok(drop(user))
 /// }
+/// # }
 /// ```
 ///
 /// | option | value, default | meaning |
@@ -180,11 +195,15 @@ pub fn invalidates(args: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Renders a key as [`single_flight`](macro@single_flight#keys) does, for calls by hand.
 ///
-/// ```ignore
-/// let key = key!("user:<id>");
-/// let key = key!("user:<id>", id = user.id);
-/// let key = key!("load:<T>:<N>", type T = User, N = 3);
-/// flights.invalidate(&key).await?;
+/// ```
+/// use singleflight_core::key;
+///
+/// # struct User { id: u64 }
+/// let (id, user) = (7, User { id: 8 });
+/// assert_eq!(key!("user:<id>"), "user:7");
+/// assert_eq!(key!("user:<user.id>"), "user:8");
+/// assert_eq!(key!("user:<id>", id = user.id), "user:8");
+/// assert_eq!(key!("load:<T>:<N>", type T = u8, N = 3), "load:u8:3");
 /// ```
 ///
 /// A placeholder names what is in scope, or what is given after the template: `name = expression`, `type T = Type`. Names
