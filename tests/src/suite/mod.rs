@@ -62,6 +62,8 @@ macro_rules! promise_list {
                 p06_newcomers_do_not_join_the_older_flight
                 p06_followers_of_a_refused_publish_look_again
                 p06_who_joins_between_a_publish_and_its_answer_looks_again
+                p06_who_joins_between_a_release_and_its_answer_looks_again
+                p06_who_joins_between_a_failed_publish_and_its_answer_looks_again
                 p06_who_joins_between_a_look_and_its_answer_looks_again;
             leaders:
                 p11_a_crashed_leader_has_one_successor
