@@ -226,15 +226,15 @@ impl<'a> Approach<'a> {
     /// Settles the flight.
     async fn end(self, end: End, course: &mut Course) -> Option<Verdict> {
         let Self { call, lead, .. } = self;
+        let now = call.engine.clock.now();
         match end {
             End::Granted(lease) => {
-                lead.set_terms(lease.ttl, Some(far(call.engine.clock.now(), call.terms.max_hold)));
-                Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen())))
+                lead.set_terms(lease.ttl, Some(far(now, call.terms.max_hold)));
+                Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now))))
             }
             End::Unleased => {
-                let ends = far(call.engine.clock.now(), call.terms.wait);
-                lead.set_terms(call.terms.lease, Some(ends));
-                Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen())))
+                lead.set_terms(call.terms.lease, Some(far(now, call.terms.wait)));
+                Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen(now))))
             }
             End::Found(outcome) => {
                 lead.answer_sealed(outcome.clone());

@@ -210,7 +210,8 @@ impl Request {
 
     /// Whether this call is content with the copy it has seen. A copy that is only to be refreshed early is fresh.
     fn takes_stale(&self, course: &Course) -> bool {
-        course.seen.as_ref().is_some_and(|found| !found.stale || self.terms.losers != Losers::Wait)
+        let servable = course.seen.as_ref().filter(|found| self.engine.clock.now() < found.gone);
+        servable.is_some_and(|found| !found.stale || self.terms.losers != Losers::Wait)
     }
 
     /// Whether this call is part of the very load it would wait for.
@@ -262,7 +263,7 @@ impl Request {
 
     /// The load this call waited for failed: a stale copy wins, then the error if the type can carry it.
     pub(crate) fn fail(&self, failed: Failed, course: &mut Course) -> Option<Verdict> {
-        if let Some(found) = course.take_seen() {
+        if let Some(found) = course.take_seen(self.engine.clock.now()) {
             return Some(Verdict::Stale(found.value));
         }
         if failed.failure.error.is_some() && !self.terms.retry_errors || self.shares_failures() {
@@ -285,7 +286,8 @@ impl Request {
     pub(crate) fn overdue(&self, course: &mut Course) -> Option<Verdict> {
         self.site.count(Count::Timeout);
         self.tell(&Event::TimedOut);
-        if let Some(found) = course.seen.take() {
+        let now = self.engine.clock.now();
+        if let Some(found) = course.seen.take().filter(|found| now < found.gone) {
             return Some(Verdict::Stale(found.value));
         }
         match self.terms.on_timeout {
@@ -294,7 +296,7 @@ impl Request {
             OnTimeout::Fail | OnTimeout::Load => {}
         }
         course.purpose = Purpose::Overdue;
-        course.deadline = far(self.engine.clock.now(), self.terms.wait);
+        course.deadline = far(now, self.terms.wait);
         None
     }
 
@@ -335,8 +337,8 @@ impl Request {
 
 impl Course {
     /// The copy to fall back on, unless a new value was asked for whatever is stored.
-    pub(crate) fn take_seen(&mut self) -> Option<Found> {
-        self.seen.take_if(|_| self.purpose != Purpose::Renewal)
+    pub(crate) fn take_seen(&mut self, now: Instant) -> Option<Found> {
+        self.seen.take_if(|_| self.purpose != Purpose::Renewal).filter(|found| now < found.gone)
     }
 
     /// Looks again from the beginning.

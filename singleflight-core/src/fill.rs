@@ -112,9 +112,11 @@ impl Leader {
 
     /// Ends the flight with a failure. Nothing here waits, so an error need not be `Send`.
     fn fail(&mut self, failed: Failed) {
+        let now = self.engine.clock.now();
+        self.seen.take_if(|found| found.gone <= now);
         let refresh = self.seen.as_ref().filter(|_| self.lease.is_some());
         // After a failed refresh none is begun for one lease TTL, or until the copy is gone.
-        let cooldown = refresh.map_or(Duration::ZERO, |found| self.terms.lease.min(found.gone_in));
+        let cooldown = refresh.map_or(Duration::ZERO, |found| self.terms.lease.min(found.gone - now));
         let cooldown = cooldown.max(self.terms.error_cooldown);
         let told = (!self.terms.retry_errors).then(|| failed.failure.message.clone());
         if let Some(lease) = self.lease.take() {
