@@ -117,10 +117,11 @@ impl Leader {
         let refresh = self.seen.as_ref().filter(|_| self.lease.is_some());
         // After a failed refresh none is begun for one lease TTL, or until the copy is gone.
         let cooldown = refresh.map_or(Duration::ZERO, |found| self.terms.lease.min(found.gone - now));
-        let cooldown = cooldown.max(self.terms.error_cooldown);
         let told = (!self.terms.retry_errors).then(|| failed.failure.message.clone());
+        // Those who try for themselves share no failure; but where there is a copy, nobody needs to try.
+        let cooldown = if told.is_some() { cooldown.max(self.terms.error_cooldown) } else { cooldown };
         if let Some(lease) = self.lease.take() {
-            lease.abandon(told.clone(), if told.is_some() { cooldown } else { Duration::ZERO });
+            lease.abandon(told.clone(), cooldown);
         }
         if let Some(lead) = self.lead.take() {
             if told.is_some() { lead.answer(Outcome::Failed(failed)) } else { lead.dismiss() };

@@ -41,6 +41,7 @@ macro_rules! promise_list {
                 p15_with_retry_each_tries_in_turn
                 p15_a_failing_load_is_never_two_at_once
                 p15_a_failed_refresh_keeps_the_stale_copy
+                p15_a_failed_refresh_keeps_the_stale_copy_with_retry_too
                 p15_a_panic_in_a_refresh_keeps_the_stale_copy
                 p15_a_cooldown_is_shared_by_the_fleet
                 p15_an_invalidation_ends_the_cooldown
