@@ -180,15 +180,15 @@ impl<'a> Approach<'a> {
     }
 
     async fn wait(&mut self, lease: &Lease, grant: Token, left: Duration, course: &Course) -> Option<End> {
+        // The question was answered, and not with a grant: nothing is left to be cleaned up.
+        if !self.lead.set_stage(Stage::Open) {
+            return Some(End::Again);
+        }
         if self.call.gives_way(course) {
             return Some(End::Lost);
         }
         if self.waiting.grant().is_none() {
             self.call.site.count(Count::Wait);
-        }
-        // The question was answered, and not with a grant: nothing is left to be cleaned up.
-        if !self.lead.set_stage(Stage::Open) {
-            return Some(End::Again);
         }
         let next = self.waiting.next(lease, grant, left, &self.call.engine.clock);
         match alive(&self.lead, self.call, next).await {

@@ -49,6 +49,7 @@ macro_rules! promise_list {
             freshness:
                 p18_soft_and_hard_ttl_are_kept
                 p18_stale_is_answered_at_once_with_one_refresher
+                p18_a_stale_answer_posts_nothing
                 p18_losers_that_wait_get_the_new_value
                 p18_a_copy_that_is_gone_is_not_given_after_a_failed_refresh
                 p18_a_copy_that_is_gone_is_not_given_after_a_wait
