@@ -135,6 +135,8 @@ impl Request {
             let done = match engine.table.join(&id, self.manner(&course, &route)) {
                 Joined::Lead(lead) => Approach::new(self, lead, route, &course).run(&mut course).await,
                 Joined::Follow(follow) => self.follow(follow, route, &mut course).await,
+                // Where nobody waits there is no watchdog: whoever would pass by looks after the leader.
+                Joined::Busy if engine.table.relieve(&id, engine.clock.now()) => None,
                 Joined::Busy => Some(self.lose(&course)),
             };
             if let Some(verdict) = done {

@@ -96,8 +96,13 @@ impl<C: Crew> FlightTable<C> {
 
     /// Whether the flight of `id` is in the table.
     pub(crate) fn contains(&self, id: &FlightId) -> bool {
+        self.find(id).is_some()
+    }
+
+    /// The flight of `id`.
+    pub(super) fn find(&self, id: &FlightId) -> Option<Arc<Flight<C>>> {
         let shard = lock(self.shard(&id.key));
-        shard.get(&id.key).is_some_and(|flights| flights.iter().any(|flight| flight.id.matches(id)))
+        shard.get(&id.key)?.iter().find(|flight| flight.id.matches(id)).cloned()
     }
 
     /// Takes the flights of `key` out of the table: their members keep them, later callers start afresh.

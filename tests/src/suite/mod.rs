@@ -74,6 +74,7 @@ macro_rules! promise_list {
                 p11_a_leader_whose_runtime_is_gone_is_succeeded
                 p12_a_parked_leader_and_a_parked_follower_hold_nobody_up
                 p12_who_comes_late_to_a_parked_leader_is_answered
+                p12_a_parked_refresh_is_taken_over
                 p12_a_hung_leader_holds_its_lease_for_max_hold
                 p12_max_hold_counts_also_with_nobody_waiting
                 p13_a_lost_lease_is_noticed_and_followers_look_again
