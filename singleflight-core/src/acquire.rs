@@ -233,7 +233,7 @@ impl<'a> Approach<'a> {
                 Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now))))
             }
             End::Unleased => {
-                lead.set_terms(call.terms.lease, Some(far(now, call.terms.wait)));
+                lead.set_terms(call.terms.lease, Some(far(now, call.terms.max_hold)));
                 Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen(now))))
             }
             End::Found(outcome) => {

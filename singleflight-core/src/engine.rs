@@ -298,7 +298,8 @@ impl Request {
             OnTimeout::Fail | OnTimeout::Load => {}
         }
         course.purpose = Purpose::Overdue;
-        course.deadline = far(now, self.terms.wait);
+        // Not the wait budget again: those whose load outlives it would load one after the other, all at once.
+        course.deadline = far(now, self.terms.max_hold + self.terms.lease);
         None
     }
 

@@ -30,6 +30,9 @@ macro_rules! promise_list {
         $crate::$then! {
             $harness;
             budget:
+                p19_waiters_do_not_become_loaders_together
+                p19_a_short_budget_is_no_stampede_either
+                p19_no_budget_is_no_stampede_either
                 p19_a_live_leader_never_causes_a_second_load
                 p19_on_timeout_fail_fails
                 p19_a_stale_copy_wins_over_the_time_out
