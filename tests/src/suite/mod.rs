@@ -12,6 +12,9 @@ pub mod freshness;
 pub mod invalidation;
 pub mod leaders;
 pub mod leases;
+pub mod losers;
+pub mod outages;
+pub mod reentry;
 pub mod waiters;
 
 /// Makes one test of each promise, on the harness that the expression gives.
@@ -103,6 +106,28 @@ macro_rules! promise_list {
                 p10_a_grant_that_nobody_heard_of_is_given_back
                 p10_a_question_that_is_dropped_leaves_no_lease
                 p03_a_publish_whose_answer_was_lost_is_repeated;
+            losers:
+                p14_losers_that_fail_do_so_at_once
+                p12_losers_that_fail_take_over_a_parked_leader
+                p18_losers_that_fail_take_a_stale_copy
+                p14_losers_of_different_minds_share_a_flight
+                p16_a_leader_that_will_not_wait_hands_over
+                p14_a_policy_can_be_overridden_at_run_time
+                p14_the_figures_say_what_happened;
+            outages:
+                p25_an_outage_during_a_load_costs_one_more_at_most
+                p25_any_step_may_fail
+                p26_a_dead_backend_costs_a_probe_now_and_then
+                p26_one_caller_probes
+                p26_a_failed_invalidation_is_sent_later
+                p26_an_invalidation_reaches_degraded_loads
+                p25_a_write_that_is_refused_time_and_again_does_not_stop_anyone;
+            reentry:
+                p21_a_key_inside_its_own_load_runs_the_body
+                p21_a_key_inside_its_own_refresh_does_not_hang
+                p21_a_smaller_key_is_another_key
+                p21_crosswise_keys_end_at_once_in_a_process
+                p21_crosswise_keys_end_within_the_budget_across_processes;
             waiters:
                 p14_many_callers_one_fill
                 p14_a_fill_that_takes_many_leases_is_one
