@@ -182,15 +182,15 @@ impl<'a> Approach<'a> {
     }
 
     async fn wait(&mut self, lease: &Lease, grant: Token, left: Duration, course: &Course) -> Option<End> {
+        // The question was answered, and not with a grant: nothing is left to be cleaned up.
+        if !self.lead.set_stage(Stage::Open) {
+            return Some(End::Again);
+        }
         if self.call.gives_way(course) {
             return Some(End::Lost);
         }
         if self.waiting.grant().is_none() {
             self.call.site.count(Count::Wait);
-        }
-        // The question was answered, and not with a grant: nothing is left to be cleaned up.
-        if !self.lead.set_stage(Stage::Open) {
-            return Some(End::Again);
         }
         let next = self.waiting.next(lease, grant, left, &self.call.engine.clock);
         match alive(&self.lead, self.call, next).await {
@@ -232,19 +232,19 @@ impl<'a> Approach<'a> {
     /// Settles the flight.
     async fn end(self, end: End, course: &mut Course) -> Option<Verdict> {
         let Self { call, lead, .. } = self;
+        let now = call.engine.clock.now();
         match end {
             End::Granted(lease) => {
                 call.site.set_lease(lease.ttl);
                 if lease.brief {
                     call.site.count(Count::Degraded);
                 }
-                lead.set_terms(lease.ttl, Some(far(call.engine.clock.now(), call.terms.max_hold)));
-                Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen())))
+                lead.set_terms(lease.ttl, Some(far(now, call.terms.max_hold)));
+                Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now))))
             }
             End::Unleased => {
-                let ends = far(call.engine.clock.now(), call.terms.wait);
-                lead.set_terms(call.terms.lease, Some(ends));
-                Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen())))
+                lead.set_terms(call.terms.lease, Some(far(now, call.terms.max_hold)));
+                Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen(now))))
             }
             End::Found(outcome) => {
                 lead.answer_sealed(outcome.clone());

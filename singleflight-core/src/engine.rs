@@ -139,6 +139,8 @@ impl Request {
             let done = match engine.table.join(&id, self.manner(&course, &route)) {
                 Joined::Lead(lead) => Approach::new(self, lead, route, &course).run(&mut course).await,
                 Joined::Follow(follow) => self.follow(follow, route, &mut course).await,
+                // Where nobody waits there is no watchdog: whoever would pass by looks after the leader.
+                Joined::Busy if engine.table.relieve(&id, engine.clock.now()) => None,
                 Joined::Busy => Some(self.lose(&course)),
             };
             if let Some(verdict) = done {
@@ -214,7 +216,8 @@ impl Request {
 
     /// Whether this call is content with the copy it has seen. A copy that is only to be refreshed early is fresh.
     fn takes_stale(&self, course: &Course) -> bool {
-        course.seen.as_ref().is_some_and(|found| !found.stale || self.terms.losers != Losers::Wait)
+        let servable = course.seen.as_ref().filter(|found| self.engine.clock.now() < found.gone);
+        servable.is_some_and(|found| !found.stale || self.terms.losers != Losers::Wait)
     }
 
     /// Whether this call is part of the very load it would wait for.
@@ -267,7 +270,7 @@ impl Request {
 
     /// The load this call waited for failed: a stale copy wins, then the error if the type can carry it.
     pub(crate) fn fail(&self, failed: Failed, course: &mut Course) -> Option<Verdict> {
-        if let Some(found) = course.take_seen() {
+        if let Some(found) = course.take_seen(self.engine.clock.now()) {
             return Some(Verdict::Stale(found.value));
         }
         if failed.failure.error.is_some() && !self.terms.retry_errors || self.shares_failures() {
@@ -294,7 +297,8 @@ impl Request {
     pub(crate) fn overdue(&self, course: &mut Course) -> Option<Verdict> {
         self.site.count(Count::Timeout);
         self.tell(&Event::TimedOut);
-        if let Some(found) = course.seen.take() {
+        let now = self.engine.clock.now();
+        if let Some(found) = course.seen.take().filter(|found| now < found.gone) {
             return Some(Verdict::Stale(found.value));
         }
         match self.terms.on_timeout {
@@ -303,7 +307,8 @@ impl Request {
             OnTimeout::Fail | OnTimeout::Load => {}
         }
         course.purpose = Purpose::Overdue;
-        course.deadline = far(self.engine.clock.now(), self.terms.wait);
+        // Not the wait budget again: those whose load outlives it would load one after the other, all at once.
+        course.deadline = far(now, self.terms.max_hold + self.terms.lease);
         None
     }
 
@@ -344,8 +349,8 @@ impl Request {
 
 impl Course {
     /// The copy to fall back on, unless a new value was asked for whatever is stored.
-    pub(crate) fn take_seen(&mut self) -> Option<Found> {
-        self.seen.take_if(|_| self.purpose != Purpose::Renewal)
+    pub(crate) fn take_seen(&mut self, now: Instant) -> Option<Found> {
+        self.seen.take_if(|_| self.purpose != Purpose::Renewal).filter(|found| now < found.gone)
     }
 
     /// Looks again from the beginning.

@@ -117,17 +117,19 @@ impl Leader {
 
     /// Ends the flight with a failure. Nothing here waits, so an error need not be `Send`.
     fn fail(&mut self, failed: Failed) {
+        let now = self.engine.clock.now();
+        self.seen.take_if(|found| found.gone <= now);
         let refresh = self.seen.as_ref().filter(|_| self.lease.is_some());
         // After a failed refresh none is begun for one lease TTL, or until the copy is gone.
-        let cooldown = refresh.map_or(Duration::ZERO, |found| self.terms.lease.min(found.gone_in));
-        let cooldown = cooldown.max(self.terms.error_cooldown);
+        let cooldown = refresh.map_or(Duration::ZERO, |found| self.terms.lease.min(found.gone - now));
         let told = (!self.terms.retry_errors).then(|| failed.failure.message.clone());
+        // Those who try for themselves share no failure; but where there is a copy, nobody needs to try.
+        let cooldown = if told.is_some() { cooldown.max(self.terms.error_cooldown) } else { cooldown };
         if told.is_some() && !cooldown.is_zero() && failed.failure.error.is_some() {
-            let (key, now) = (&self.key, self.engine.clock.now());
-            self.engine.cooling.remember(key, self.kind.identity, &failed, now, cooldown);
+            self.engine.cooling.remember(&self.key, self.kind.identity, &failed, now, cooldown);
         }
         if let Some(lease) = self.lease.take() {
-            lease.abandon(told.clone(), if told.is_some() { cooldown } else { Duration::ZERO });
+            lease.abandon(told.clone(), cooldown);
         }
         if let Some(lead) = self.lead.take() {
             if told.is_some() {

@@ -1,7 +1,7 @@
 //! The first stage: is there a value, and is it fresh?
 
 use crate::backend::{Medium, SharedValue};
-use crate::clock::Clock;
+use crate::clock::{Clock, far};
 use crate::codec::Codec;
 use crate::engine::{Request, Route};
 use crate::entry::{Entry, Payload};
@@ -61,7 +61,8 @@ impl Request {
         }
         let Some(value) = self.value_of(&entry) else { return Looked::Missing { spoilt: true } };
         let stale = !entry.is_fresh();
-        let found = Found { value, grant: entry.stamp.grant, gone_in: entry.gone_in, stale };
+        let gone = far(self.engine.clock.now(), entry.gone_in);
+        let found = Found { value, grant: entry.stamp.grant, gone, stale };
         if stale || refreshes_early(self.terms.early, &entry, &self.engine.clock) {
             Looked::Stale(found)
         } else {

@@ -57,7 +57,7 @@ impl Leader {
                 self.tell(&Event::Degraded(&error));
                 self.lease = None;
                 lease.abandon(None, Duration::ZERO);
-                self.lead.take().map(|lead| lead.answer(Outcome::Value(filled.value.clone())));
+                self.lead.take().map(|lead| lead.answer_sealed(Outcome::Value(filled.value.clone())));
             }
         }
         filled.value
@@ -67,9 +67,7 @@ impl Leader {
     /// then an invalidation may lie between.
     async fn discard(mut self: Box<Self>, value: SharedValue) -> SharedValue {
         if let Some(lease) = self.lease.clone() {
-            if let Some(lead) = &self.lead {
-                lead.seal();
-            }
+            self.seal();
             let freed = lease.store.abandon(Abandon::new(&lease.key, lease.token)).await;
             self.engine.note(&lease.store, &freed);
             self.lease = None;
@@ -82,10 +80,17 @@ impl Leader {
                 Err(_) => lease.abandon(None, Duration::ZERO),
             }
         } else if self.lead.is_some() {
+            self.seal();
             self.site.count(Count::Duplicate);
         }
-        self.lead.take().map(|lead| lead.answer(Outcome::Value(value.clone())));
+        self.lead.take().map(|lead| lead.answer_sealed(Outcome::Value(value.clone())));
         value
+    }
+
+    fn seal(&self) {
+        if let Some(lead) = &self.lead {
+            lead.seal();
+        }
     }
 
     fn payload(&self, lease: &Lease, value: &SharedValue) -> Result<Payload, String> {

@@ -94,6 +94,12 @@ impl<C: Crew> FlightTable<C> {
         Joined::Follow(Follow::new(flight, at))
     }
 
+    /// The flight of `id`.
+    pub(super) fn find(&self, id: &FlightId) -> Option<Arc<Flight<C>>> {
+        let shard = lock(self.shard(&id.key));
+        shard.get(&id.key)?.iter().find(|flight| flight.id.matches(id)).cloned()
+    }
+
     /// Takes the flights of `key` out of the table: their members keep them, later callers start afresh.
     pub(crate) fn detach(&self, key: &str) {
         let detached = lock(self.shard(key)).remove(key);
