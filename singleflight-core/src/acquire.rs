@@ -106,7 +106,9 @@ impl<'a> Approach<'a> {
         self.lead.seal();
         match self.call.read(&self.lead, &mut self.route).await {
             Looked::Fresh(found) => Some(End::Found(Outcome::Value(found.value))),
-            Looked::Stale(found) if course.purpose == Purpose::Fill => Some(End::Found(Outcome::Stale(found))),
+            Looked::Stale(found) if course.purpose == Purpose::Fill => {
+                Some(End::Found(Outcome::Stale(found)))
+            }
             Looked::Stale(found) => {
                 course.seen = Some(found);
                 None
@@ -239,7 +241,9 @@ impl<'a> Approach<'a> {
             End::Found(outcome) => {
                 lead.answer_sealed(outcome.clone());
                 match outcome {
-                    Outcome::Value(value) if self.waiting.grant().is_some() => Some(Verdict::Coalesced(value)),
+                    Outcome::Value(value) if self.waiting.grant().is_some() => {
+                        Some(Verdict::Coalesced(value))
+                    }
                     Outcome::Value(value) => Some(Verdict::Fresh(value)),
                     other => call.hear(other, course),
                 }

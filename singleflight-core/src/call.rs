@@ -17,7 +17,7 @@ use crate::flights::SingleFlight;
 use crate::identity::Place;
 use crate::lease::Failed;
 use crate::lookup::refreshes_early;
-use crate::observe::Count;
+use crate::observe::{Count, SiteState};
 use crate::policy::{LockTtl, Policy};
 use crate::site::Site;
 use crate::typed::Typed;
@@ -46,7 +46,7 @@ pub enum Entered<'a, R> {
 pub struct Fill<'a, R> {
     typed: &'a dyn Typed<R>,
     /// `None` beside everything.
-    leader: Option<Leader>,
+    leader: Option<Box<Leader>>,
 }
 
 impl<'a, R> Call<'a, R> {
@@ -92,11 +92,11 @@ impl<'a, R> Call<'a, R> {
             _ => return None,
         };
         let site = engine.sites.get(self.site.index(), self.site.name());
-        let policy = site.policy(self.policy);
-        let kind = Kind::new(self.site.identity(self.place, (value.type_name)()), policy.schema());
+        let (version, beta) = site.hit_terms(self.policy);
+        let kind = Kind::new(self.site.identity(self.place, (value.type_name)()), version);
         if !entry.is_fresh()
             || !kind.accepts(&entry.stamp.kind)
-            || refreshes_early(policy.beta(), &entry, &engine.clock)
+            || refreshes_early(beta, &entry, &engine.clock)
         {
             return None;
         }
@@ -106,12 +106,26 @@ impl<'a, R> Call<'a, R> {
         Some(result)
     }
 
+    /// The policy in force, of which a function without a default can only do so much.
+    fn policy_at(&self, site: &SiteState) -> Policy {
+        let policy = site.policy(self.policy);
+        if self.site.has_default() { policy } else { policy.without_default() }
+    }
+
     /// The engine for this call: the one named by it, else the one in scope, else the process's.
     fn with_flights<T>(&self, scope: &Scope, f: impl FnOnce(&SingleFlight) -> T) -> T {
         match self.flights.or(scope.flights.as_ref()) {
             Some(flights) => f(flights),
             None => SingleFlight::with_default(f),
         }
+    }
+
+    /// The right to run the body with nothing looked up, stored or shared.
+    ///
+    /// What a function without a default does when told to take it, which only a mistake in the engine can bring about.
+    #[must_use]
+    pub fn alone(&self) -> Fill<'a, R> {
+        Fill { typed: self.typed, leader: None }
     }
 
     /// Looks for a value, waits for someone else's, or takes on the fill.
@@ -144,7 +158,7 @@ impl<'a, R> Call<'a, R> {
         }
         let value = self.typed.value();
         let site = engine.sites.get(self.site.index(), self.site.name()).clone();
-        let policy = site.policy(self.policy);
+        let policy = self.policy_at(&site);
         let lease = match policy.lock() {
             LockTtl::Fixed(ttl) => ttl,
             LockTtl::Auto => Duration::from_secs(5),

@@ -35,12 +35,14 @@ impl BackendChoice {
         match (value, scheme) {
             ("memory:" | "memory", _) => Ok(Self::Memory),
             ("noop:" | "noop", _) => Ok(Self::Noop),
-            (_, Some(scheme)) if scheme.starts_with("redis") || scheme.starts_with("valkey") => Err(ConfigError {
-                message: format!(
-                    "`{BACKEND_VARIABLE}` asks for `{scheme}:`, which must be installed at start-up: \
+            (_, Some(scheme)) if scheme.starts_with("redis") || scheme.starts_with("valkey") => {
+                Err(ConfigError {
+                    message: format!(
+                        "`{BACKEND_VARIABLE}` asks for `{scheme}:`, which must be installed at start-up: \
                      `singleflight_redis::from_env().await?.install()?`"
-                ),
-            }),
+                    ),
+                })
+            }
             (_, scheme) => Err(ConfigError {
                 message: format!(
                     "`{BACKEND_VARIABLE}` asks for `{}`, which is not known; write `memory:` or `noop:`, or, with \

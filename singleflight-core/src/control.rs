@@ -8,12 +8,12 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::engine::Crewed;
 use crate::flights::SingleFlight;
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 thread_local! {
     /// Whether `SCOPE` says anything; the only thing a hit reads.

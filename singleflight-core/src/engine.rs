@@ -64,7 +64,7 @@ pub(crate) enum Verdict {
     Failed(Failed),
     Refused(FlightError),
     Default,
-    Lead(Leader),
+    Lead(Box<Leader>),
     /// Run the body beside everything.
     Bare,
 }
@@ -229,7 +229,8 @@ impl Request {
 
     /// Awaits this process's leader.
     async fn follow(&self, follow: Follow<Keeper>, route: Route, course: &mut Course) -> Option<Verdict> {
-        let Some(_blocked) = Blocked::wait_for(self.scope.frames().map(|frame| &frame.flight), follow.flight())
+        let Some(_blocked) =
+            Blocked::wait_for(self.scope.frames().map(|frame| &frame.flight), follow.flight())
         else {
             // Two fills that wait for each other would wait for ever: this one goes on by itself.
             return Some(Verdict::Bare);
@@ -280,7 +281,11 @@ impl Request {
         if let Some(found) = course.seen.as_ref().filter(|_| self.takes_stale(course)) {
             return Verdict::Stale(found.value.clone());
         }
-        if self.terms.losers == Losers::Default { Verdict::Default } else { self.refuse(FlightErrorKind::Busy) }
+        if self.terms.losers == Losers::Default {
+            Verdict::Default
+        } else {
+            self.refuse(FlightErrorKind::Busy)
+        }
     }
 
     /// The wait budget is used up. A stale copy always wins; then the policy; a load is shared by all of this process

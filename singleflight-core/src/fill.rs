@@ -42,9 +42,14 @@ pub(crate) struct Leader {
 }
 
 impl Leader {
-    pub(crate) fn new(call: &Request, lead: Lead<Keeper>, lease: Option<Lease>, seen: Option<Found>) -> Self {
+    pub(crate) fn new(
+        call: &Request,
+        lead: Lead<Keeper>,
+        lease: Option<Lease>,
+        seen: Option<Found>,
+    ) -> Box<Self> {
         let frame = Frame { flight: lead.flight().clone(), parent: call.scope.frame.clone() };
-        Self {
+        Box::new(Self {
             engine: call.engine.clone(),
             key: call.id.key.clone(),
             kind: call.kind,
@@ -58,7 +63,7 @@ impl Leader {
             frame: Arc::new(frame),
             scope: call.scope.clone(),
             polling: false,
-        }
+        })
     }
 
     /// Polls the body once, in its surroundings.
@@ -124,7 +129,11 @@ impl Leader {
             lease.abandon(told.clone(), cooldown);
         }
         if let Some(lead) = self.lead.take() {
-            if told.is_some() { lead.answer(Outcome::Failed(failed)) } else { lead.dismiss() };
+            if told.is_some() {
+                lead.answer(Outcome::Failed(failed))
+            } else {
+                lead.dismiss()
+            };
         }
     }
 
@@ -157,7 +166,7 @@ impl Drop for Leader {
 
 /// A body being run.
 struct Filling {
-    leader: Leader,
+    leader: Box<Leader>,
     keeping: Option<Boxed<LeaseEnd>>,
 }
 
@@ -197,7 +206,7 @@ enum Phase {
 }
 
 impl<'a, 'b, R, F> Run<'a, 'b, R, F> {
-    pub(crate) fn new(typed: &'a dyn Typed<R>, body: Pin<&'b mut F>, leader: Option<Leader>) -> Self {
+    pub(crate) fn new(typed: &'a dyn Typed<R>, body: Pin<&'b mut F>, leader: Option<Box<Leader>>) -> Self {
         let phase = match leader {
             Some(leader) => Phase::Body(Filling { leader, keeping: None }),
             None => Phase::Bare(Scope::current()),
@@ -222,10 +231,14 @@ fn step<R>(
                     return Poll::Pending;
                 };
                 let taken = typed.take(result);
-                let Phase::Body(Filling { leader, .. }) = std::mem::replace(phase, Phase::Over) else { continue };
+                let Phase::Body(Filling { leader, .. }) = std::mem::replace(phase, Phase::Over) else {
+                    continue;
+                };
                 match taken {
                     Taken::Value(loaded) => *phase = Phase::Publishing(leader.settle(loaded)),
-                    Taken::Error(result, failure) => return Poll::Ready(leader.give_up(typed, result, failure)),
+                    Taken::Error(result, failure) => {
+                        return Poll::Ready(leader.give_up(typed, result, failure));
+                    }
                 }
             }
             Phase::Publishing(publish) => {
@@ -249,12 +262,12 @@ fn unreachable_type() -> ! {
 
 impl Leader {
     /// The value is there: publishes it.
-    fn settle(self, loaded: Loaded) -> Boxed<SharedValue> {
+    fn settle(self: Box<Self>, loaded: Loaded) -> Boxed<SharedValue> {
         Box::pin(self.publish(loaded))
     }
 
     /// The body failed: what its own caller gets.
-    fn give_up<R>(mut self, typed: &dyn Typed<R>, result: R, failure: Failure) -> R {
+    fn give_up<R>(mut self: Box<Self>, typed: &dyn Typed<R>, result: R, failure: Failure) -> R {
         self.filled(self.engine.clock.now().saturating_duration_since(self.began), false);
         let Failure { error, message } = failure;
         let failure = Failure { error, message: clip(&message).into() };

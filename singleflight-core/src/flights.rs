@@ -55,7 +55,6 @@ impl SingleFlight {
     }
 
     /// Makes an engine.
-    #[must_use]
     pub fn builder() -> SingleFlightBuilder {
         SingleFlightBuilder::default()
     }
@@ -89,7 +88,6 @@ impl SingleFlight {
     }
 
     /// A call by hand, without the attribute.
-    #[must_use]
     pub fn flight<'a>(&'a self, key: &'a str) -> Manual<'a> {
         Manual::new(self, key)
     }
@@ -269,8 +267,19 @@ impl SingleFlightBuilder {
         let backend = backend.unwrap_or_else(|| memory());
         let table = FlightTable::new(Keeper::new(clock.clone()), clock.now());
         let (own_link, sites) = (Link::new(), Sites::new());
-        let engine =
-            Engine { backend, local, own_link, namespace, codec, clock, observer, sites, table, jitter, hold };
+        let engine = Engine {
+            backend,
+            local,
+            own_link,
+            namespace,
+            codec,
+            clock,
+            observer,
+            sites,
+            table,
+            jitter,
+            hold,
+        };
         SingleFlight { engine: Arc::new(engine) }
     }
 }
@@ -281,7 +290,9 @@ pub struct InstallError(());
 
 impl fmt::Display for InstallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the process has an engine already: install one at start-up, before the first annotated call")
+        f.write_str(
+            "the process has an engine already: install one at start-up, before the first annotated call",
+        )
     }
 }
 
@@ -292,4 +303,3 @@ impl fmt::Debug for SingleFlight {
         f.debug_tuple("SingleFlight").field(&self.engine).finish()
     }
 }
-

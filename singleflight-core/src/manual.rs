@@ -1,23 +1,18 @@
 //! Calls by hand, without the attribute.
 
-use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 use crate::SingleFlight;
-use crate::backend::SharedValue;
 use crate::call::{Call, Entered};
 use crate::error::{FlightError, FlightErrorKind};
 use crate::identity::Place;
+use crate::kind::{ByClone, ByFlightError, CanMake, DisplayWords, IsResult, Never, Value, plan, portable};
 use crate::policy::{LockTtl, Losers, Policy};
 use crate::site::Site;
-use crate::typed::{Failure, Loaded, Taken, Typed, ValueOps, WireOps};
+use crate::typed::Typed;
 
 /// The site of calls that name none.
 static UNNAMED: Site = Site::named("flight");
@@ -103,12 +98,13 @@ impl<'a> Manual<'a> {
     /// Dropping the future affects this caller alone: if it was loading, one of those who wait runs its own body.
     pub async fn run<T, E, F, B>(self, body: B) -> Result<T, E>
     where
-        T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
+        T: Value,
         E: From<FlightError> + fmt::Display,
         F: Future<Output = Result<T, E>>,
         B: FnOnce() -> F,
     {
-        let plan = Plan { copy: |_| None, paste: |_| None, make: E::from };
+        let kind = IsResult::new();
+        let plan = plan(kind, portable(kind), Never, ByFlightError, CanMake, DisplayWords);
         self.fly(&plan, body).await
     }
 
@@ -121,96 +117,37 @@ impl<'a> Manual<'a> {
     /// As [`run`](Self::run).
     pub async fn run_sharing<T, E, F, B>(self, body: B) -> Result<T, E>
     where
-        T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
+        T: Value,
         E: Clone + From<FlightError> + fmt::Display + Send + Sync + 'static,
         F: Future<Output = Result<T, E>>,
         B: FnOnce() -> F,
     {
-        let plan = Plan {
-            copy: |error: &E| Some(Arc::new(error.clone())),
-            paste: |error| error.downcast_ref().cloned(),
-            make: E::from,
-        };
+        let kind = IsResult::new();
+        let plan = plan(kind, portable(kind), Never, ByClone, CanMake, DisplayWords);
         self.fly(&plan, body).await
     }
 
-    async fn fly<T, E, F, B>(mut self, plan: &Plan<E>, body: B) -> Result<T, E>
+    async fn fly<T, E, F, B>(self, plan: &dyn Typed<Result<T, E>>, body: B) -> Result<T, E>
     where
-        T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
-        E: fmt::Display,
+        E: From<FlightError>,
         F: Future<Output = Result<T, E>>,
         B: FnOnce() -> F,
     {
         if let Err(error) = self.policy.check() {
             let kind = FlightErrorKind::Misconfigured;
-            return Err((plan.make)(FlightError::with_message(kind, self.key, error.message())));
+            return Err(FlightError::with_message(kind, self.key, error.message()).into());
         }
-        if self.policy.may_default() {
-            self.policy = self.policy.without_default();
-        }
-        let call = Call::new(plan, self.site, Place::named("by hand"), &self.policy, self.key, Some(self.flights));
+        let call =
+            Call::new(plan, self.site, Place::named("by hand"), &self.policy, self.key, Some(self.flights));
         if let Some(result) = call.peek() {
             return result;
         }
-        loop {
-            match call.enter().await {
-                Entered::Answer(result) => return result,
-                // An override to "default", which there is none of: try again.
-                Entered::Default => self.flights.engine().clock.sleep(Duration::from_millis(20)).await,
-                Entered::Fill(fill) => return fill.run(pin!(body())).await,
-            }
-        }
-    }
-}
-
-/// How errors of one type reach those who wait.
-struct Plan<E> {
-    copy: fn(&E) -> Option<SharedValue>,
-    paste: fn(&dyn Any) -> Option<E>,
-    make: fn(FlightError) -> E,
-}
-
-impl<T, E> Typed<Result<T, E>> for Plan<E>
-where
-    T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
-    E: fmt::Display,
-{
-    fn take(&self, result: Result<T, E>) -> Taken<Result<T, E>> {
-        match result {
-            Ok(value) => Taken::Value(Loaded { value: Arc::new(value), negative: false, keep: true }),
-            Err(error) => {
-                let message = error.to_string().into();
-                let failure = Failure { error: (self.copy)(&error), message };
-                Taken::Error(Err(error), failure)
-            }
-        }
-    }
-
-    fn give(&self, value: &dyn Any) -> Option<Result<T, E>> {
-        value.downcast_ref::<T>().cloned().map(Ok)
-    }
-
-    fn share(&self, error: &dyn Any) -> Option<Result<T, E>> {
-        (self.paste)(error).map(Err)
-    }
-
-    fn fail(&self, error: FlightError) -> Option<Result<T, E>> {
-        Some(Err((self.make)(error)))
-    }
-
-    fn can_fail(&self) -> bool {
-        true
-    }
-
-    fn value(&self) -> ValueOps {
-        let wire = WireOps {
-            encode: |codec, value| match value.downcast_ref::<T>() {
-                Some(value) => codec.encode(value),
-                None => Err("the value is of another type".into()),
-            },
-            decode: |codec, bytes| Ok(Arc::new(codec.decode::<T>(bytes)?)),
+        let fill = match call.enter().await {
+            Entered::Answer(result) => return result,
+            Entered::Default => call.alone(),
+            Entered::Fill(fill) => fill,
         };
-        ValueOps { type_id: TypeId::of::<T>, type_name: type_name::<T>, wire: Some(wire) }
+        fill.run(pin!(body())).await
     }
 }
 

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::policy::Policy;
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 /// Hears of what happens off the hit path. Called inline: must be quick and must not block.
 pub trait Observer: Send + Sync + fmt::Debug + 'static {
@@ -149,6 +149,15 @@ impl SiteState {
         lock(&self.policy).unwrap_or(*own)
     }
 
+    /// What a hit needs of the policy in force: schema version and XFetch's β.
+    pub(crate) fn hit_terms(&self, own: &Policy) -> (u16, f64) {
+        if !self.overridden.load(Ordering::Acquire) {
+            return (own.schema(), own.beta());
+        }
+        let policy = self.policy(own);
+        (policy.schema(), policy.beta())
+    }
+
     fn override_with(&self, policy: Option<Policy>) {
         *lock(&self.policy) = policy;
         self.overridden.store(policy.is_some(), Ordering::Release);
@@ -183,10 +192,12 @@ impl Sharded {
     }
 }
 
+type Chunk = Box<[OnceLock<Arc<SiteState>>]>;
+
 /// The functions an engine has met, by site index: found without a lock, never moved.
 pub(crate) struct Sites {
     /// Chunk `n` holds `8 << n` sites.
-    chunks: [OnceLock<Box<[OnceLock<Arc<SiteState>>]>>; Self::CHUNKS],
+    chunks: [OnceLock<Chunk>; Self::CHUNKS],
     overrides: Mutex<Vec<(Box<str>, Policy)>>,
 }
 
@@ -201,7 +212,8 @@ impl Sites {
     pub(crate) fn get(&self, index: usize, name: &'static str) -> &Arc<SiteState> {
         let at = index + 8;
         let chunk = (at.ilog2() as usize - 3).min(Self::CHUNKS - 1);
-        let sites = self.chunks[chunk].get_or_init(|| (0..8_usize << chunk).map(|_| OnceLock::new()).collect());
+        let sites =
+            self.chunks[chunk].get_or_init(|| (0..8_usize << chunk).map(|_| OnceLock::new()).collect());
         sites[at - (8 << chunk)].get_or_init(|| {
             let site = SiteState::new(name);
             let overrides = lock(&self.overrides);

@@ -246,6 +246,12 @@ impl Policy {
         matches!(self.losers, Losers::Fail) || matches!(self.on_timeout, OnTimeout::Fail)
     }
 
+    /// Whether each caller that waited on a failed load tries in turn.
+    #[must_use]
+    pub const fn retries_errors(&self) -> bool {
+        self.retry_errors
+    }
+
     /// Whether some caller may be told to take the default.
     #[must_use]
     pub const fn may_default(&self) -> bool {

@@ -13,7 +13,7 @@ use crate::typed::Loaded;
 
 impl Leader {
     /// Stores a value that the body gave, answers the flight, and gives the value back.
-    pub(crate) async fn publish(self, loaded: Loaded) -> SharedValue {
+    pub(crate) async fn publish(self: Box<Self>, loaded: Loaded) -> SharedValue {
         let took = self.engine.clock.now().saturating_duration_since(self.began);
         self.filled(took, true);
         let Loaded { value, negative, keep } = loaded;
@@ -23,7 +23,7 @@ impl Leader {
 
     /// Publishes, or finishes the publish of a leader that was dropped: a repeat of one that was done is recognised by
     /// its token.
-    pub(crate) async fn finish(mut self, filled: Filled) -> SharedValue {
+    pub(crate) async fn finish(mut self: Box<Self>, filled: Filled) -> SharedValue {
         let Some(lease) = self.lease.clone() else {
             return self.discard(filled.value).await;
         };
@@ -65,7 +65,7 @@ impl Leader {
 
     /// Frees the lease of a value that is not stored. Those who wait get it all the same, unless the lease was lost:
     /// then an invalidation may lie between.
-    async fn discard(mut self, value: SharedValue) -> SharedValue {
+    async fn discard(mut self: Box<Self>, value: SharedValue) -> SharedValue {
         if let Some(lease) = self.lease.clone() {
             self.seal();
             let freed = lease.store.abandon(Abandon::new(&lease.key, lease.token)).await;
@@ -101,7 +101,12 @@ impl Leader {
         (wire.encode)(self.engine.codec, &**value).map(Payload::Bytes).map_err(|error| error.to_string())
     }
 
-    async fn store(&self, lease: &Lease, payload: &Payload, filled: &Filled) -> Result<Published, BackendError> {
+    async fn store(
+        &self,
+        lease: &Lease,
+        payload: &Payload,
+        filled: &Filled,
+    ) -> Result<Published, BackendError> {
         let codec = if matches!(payload, Payload::Bytes(_)) { self.engine.codec.number() } else { 0 };
         let stamp = Stamp::new(self.kind, codec, filled.took, lease.token);
         let (soft, hard) = self.ttls(lease.brief, filled.negative);

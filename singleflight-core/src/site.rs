@@ -10,6 +10,7 @@ use crate::identity::{Identity, Place};
 pub struct Site {
     name: &'static str,
     explicit: bool,
+    default: bool,
     identity: Identity,
     index: OnceLock<usize>,
 }
@@ -18,13 +19,32 @@ impl Site {
     /// A site labelled with the function's path.
     #[must_use]
     pub const fn new(path: &'static str) -> Self {
-        Self { name: path, explicit: false, identity: Identity::new(), index: OnceLock::new() }
+        Self {
+            name: path,
+            explicit: false,
+            default: false,
+            identity: Identity::new(),
+            index: OnceLock::new(),
+        }
     }
 
     /// A site with an explicit name; sites of one name and one value type share values.
     #[must_use]
     pub const fn named(name: &'static str) -> Self {
-        Self { name, explicit: true, identity: Identity::new(), index: OnceLock::new() }
+        Self { name, explicit: true, default: false, identity: Identity::new(), index: OnceLock::new() }
+    }
+
+    /// The same for a function that has a default to answer with.
+    #[must_use]
+    pub const fn with_default(mut self) -> Self {
+        self.default = true;
+        self
+    }
+
+    /// Whether the function has a default; without one, callers told to take it wait or load instead.
+    #[must_use]
+    pub const fn has_default(&self) -> bool {
+        self.default
     }
 
     /// The label in statistics and metrics.

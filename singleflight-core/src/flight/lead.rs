@@ -158,6 +158,9 @@ impl<C: Crew> Drop for Lead<C> {
 
 impl<C: Crew> fmt::Debug for Lead<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lead").field("flight", &self.flight).field("reign", &self.reign).finish_non_exhaustive()
+        f.debug_struct("Lead")
+            .field("flight", &self.flight)
+            .field("reign", &self.reign)
+            .finish_non_exhaustive()
     }
 }

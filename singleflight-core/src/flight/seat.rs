@@ -47,7 +47,11 @@ impl<C: Crew> Follow<C> {
         if let Standing::Promoted(reign) = seat.standing {
             // Deposed before it was ever polled: someone else leads, or the flight is over.
             let current = state.reign == reign && state.done.is_none();
-            return Some(if current { Followed::Lead(Lead::new(self.flight.clone(), reign)) } else { Followed::Again });
+            return Some(if current {
+                Followed::Lead(Lead::new(self.flight.clone(), reign))
+            } else {
+                Followed::Again
+            });
         }
         if let Some(done) = &state.done {
             return Some(match &done.outcome {

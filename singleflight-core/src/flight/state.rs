@@ -104,6 +104,11 @@ impl<C: Crew> State<C> {
         (at, if early { self.watch.waker.take() } else { None })
     }
 
+    #[cfg(test)]
+    pub(super) fn line_len(&self) -> usize {
+        self.line.len()
+    }
+
     /// The earliest deadline of a waiting seat.
     pub(super) fn next_deadline(&mut self) -> Option<Instant> {
         while let Some(&Reverse((deadline, ticket, at))) = self.line.peek() {

@@ -94,11 +94,6 @@ impl<C: Crew> FlightTable<C> {
         Joined::Follow(Follow::new(flight, at))
     }
 
-    /// Whether the flight of `id` is in the table.
-    pub(crate) fn contains(&self, id: &FlightId) -> bool {
-        self.find(id).is_some()
-    }
-
     /// The flight of `id`.
     pub(super) fn find(&self, id: &FlightId) -> Option<Arc<Flight<C>>> {
         let shard = lock(self.shard(&id.key));

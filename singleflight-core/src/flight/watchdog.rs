@@ -15,6 +15,8 @@ use super::{Crew, Flight, FlightId, FlightTable, Lead};
 use crate::clock::{Clock, far};
 use crate::sync::{Arc, lock};
 
+type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// Looks after one flight.
 pub(crate) struct Watchdog<C: Crew> {
     flight: Arc<Flight<C>>,
@@ -29,14 +31,14 @@ impl<C: Crew> Watchdog<C> {
 
     /// Looks after the flight until nobody waits in it.
     pub(crate) async fn run(mut self, clock: Clock) {
-        let mut timer: Option<(Instant, Pin<Box<dyn Future<Output = ()> + Send>>)> = None;
+        let mut timer: Option<(Instant, Sleep)> = None;
         std::future::poll_fn(move |cx| {
             loop {
                 let Some(until) = self.look(clock.now(), cx.waker()) else { return Poll::Ready(()) };
                 timer.take_if(|(at, _)| *at != until);
                 let (_, sleep) = timer.get_or_insert_with(|| {
                     let clock = clock.clone();
-                    (until, Box::pin(async move { clock.sleep_until(until).await }))
+                    (until, Box::pin(async move { clock.sleep_until(until).await }) as Sleep)
                 });
                 if sleep.as_mut().poll(cx).is_pending() {
                     return Poll::Pending;

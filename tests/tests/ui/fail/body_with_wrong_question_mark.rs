@@ -1,0 +1,9 @@
+use singleflight_core::single_flight;
+
+#[single_flight(key = "user:<id>", ttl = 30)]
+async fn find(id: u64) -> Option<u64> {
+    let more: u64 = "1".parse()?;
+    Some(id + more)
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use singleflight_core::invalidates;
+
+#[invalidates(key = "user:<id>")]
+mod users {}
+
+fn main() {}

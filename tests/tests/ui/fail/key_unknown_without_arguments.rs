@@ -1,0 +1,8 @@
+use singleflight_core::single_flight;
+
+#[single_flight(key = "user:<tenant>", ttl = 30)]
+async fn find() -> Option<u64> {
+    None
+}
+
+fn main() {}

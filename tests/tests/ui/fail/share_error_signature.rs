@@ -1,0 +1,15 @@
+use singleflight_core::single_flight;
+
+#[derive(Debug)]
+struct LoadError;
+
+fn copy(error: LoadError) -> LoadError {
+    error
+}
+
+#[single_flight(key = "user:<id>", ttl = 30, share_error = copy)]
+async fn find(id: u64) -> Result<u64, LoadError> {
+    Ok(id)
+}
+
+fn main() {}
