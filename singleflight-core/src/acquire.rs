@@ -209,6 +209,10 @@ impl<'a> Approach<'a> {
     /// A load failed a moment ago.
     fn cooling(&self, message: &Arc<str>, course: &Course) -> End {
         self.call.site.count(Count::Cooling);
+        let (key, now) = (&self.call.id.key, self.call.engine.clock.now());
+        if let Some(failed) = self.call.engine.cooling.recall(key, self.call.kind.identity, now) {
+            return End::Failed(failed);
+        }
         if course.seen.is_none() && !self.call.shares_failures() {
             // Nobody here can be told of it: load in spite of it, for this process alone.
             return End::Unleased;
@@ -231,6 +235,10 @@ impl<'a> Approach<'a> {
         let now = call.engine.clock.now();
         match end {
             End::Granted(lease) => {
+                call.site.set_lease(lease.ttl);
+                if lease.brief {
+                    call.site.count(Count::Degraded);
+                }
                 lead.set_terms(lease.ttl, Some(far(now, call.terms.max_hold)));
                 Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now))))
             }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::backend::Medium;
 use crate::control::{CallOutcome, Scope};
@@ -44,9 +43,9 @@ pub enum Entered<'a, R> {
 
 /// The right and duty to run the body.
 pub struct Fill<'a, R> {
-    typed: &'a dyn Typed<R>,
+    pub(crate) typed: &'a dyn Typed<R>,
     /// `None` beside everything.
-    leader: Option<Box<Leader>>,
+    pub(crate) leader: Option<Box<Leader>>,
 }
 
 impl<'a, R> Call<'a, R> {
@@ -161,7 +160,7 @@ impl<'a, R> Call<'a, R> {
         let policy = self.policy_at(&site);
         let lease = match policy.lock() {
             LockTtl::Fixed(ttl) => ttl,
-            LockTtl::Auto => Duration::from_secs(5),
+            LockTtl::Auto => engine.auto.ttl(site.times.p99()),
         };
         let terms = policy.terms(lease);
         let identity = self.site.identity(self.place, (value.type_name)());
@@ -199,7 +198,6 @@ impl<'a, R> Call<'a, R> {
                 return Some(Entered::Default);
             }
             Verdict::Lead(leader) => {
-                request.scope.note(CallOutcome::Filled);
                 return Some(Entered::Fill(Fill { typed: self.typed, leader: Some(leader) }));
             }
             Verdict::Bare => {
@@ -230,6 +228,9 @@ impl<R> Fill<'_, R> {
     /// # Cancel safety
     /// Dropping it drops the body; the lease goes to one of those who wait, which runs its own.
     pub async fn run<F: Future<Output = R>>(self, body: Pin<&mut F>) -> R {
+        if let Some(leader) = &self.leader {
+            leader.scope.note(CallOutcome::Filled);
+        }
         Run::new(self.typed, body, self.leader).await
     }
 }

@@ -11,9 +11,11 @@ use crate::backend::{LeaseBackend, Medium, MemoryBackend, SharedValue};
 use crate::clock::{Clock, far};
 use crate::codec::Codec;
 use crate::control::Scope;
+use crate::cooling::Cooling;
 use crate::entry::Kind;
 use crate::error::{BackendError, FlightError, FlightErrorKind};
 use crate::fill::Leader;
+use crate::fill_times::AutoLease;
 use crate::flight::{Blocked, Flight, FlightId, FlightTable, Follow, Followed, Joined, Manner, Purpose};
 use crate::lease::{Failed, Found, Keeper, Outcome};
 use crate::link::{Admission, Link, Probe};
@@ -40,6 +42,8 @@ pub(crate) struct Engine {
     pub(crate) table: Arc<FlightTable<Keeper>>,
     pub(crate) jitter: bool,
     pub(crate) hold: Duration,
+    pub(crate) auto: AutoLease,
+    pub(crate) cooling: Cooling,
 }
 
 /// One call, without its type.

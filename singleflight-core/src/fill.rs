@@ -15,7 +15,7 @@ use crate::entry::Kind;
 use crate::error::{FlightErrorKind, clip};
 use crate::flight::Lead;
 use crate::lease::{Failed, Found, Keeper, Lease, LeaseEnd, Outcome, Stage};
-use crate::observe::{Count, Event, SiteState};
+use crate::observe::{Count, Event, SiteState, Warning};
 use crate::policy::Terms;
 use crate::typed::{Failure, Loaded, Taken, Typed, ValueOps};
 
@@ -36,7 +36,7 @@ pub(crate) struct Leader {
     pub(crate) seen: Option<Found>,
     pub(crate) began: Instant,
     frame: Arc<Frame>,
-    scope: Scope,
+    pub(crate) scope: Scope,
     /// Set around each poll of the body: still set when this is dropped, the body has panicked.
     polling: bool,
 }
@@ -125,6 +125,9 @@ impl Leader {
         let told = (!self.terms.retry_errors).then(|| failed.failure.message.clone());
         // Those who try for themselves share no failure; but where there is a copy, nobody needs to try.
         let cooldown = if told.is_some() { cooldown.max(self.terms.error_cooldown) } else { cooldown };
+        if told.is_some() && !cooldown.is_zero() && failed.failure.error.is_some() {
+            self.engine.cooling.remember(&self.key, self.kind.identity, &failed, now, cooldown);
+        }
         if let Some(lease) = self.lease.take() {
             lease.abandon(told.clone(), cooldown);
         }
@@ -143,7 +146,12 @@ impl Leader {
         if !ok {
             self.site.count(Count::Error);
         }
+        self.site.times.record(took);
         self.tell(&Event::Filled { took, ok });
+        let p99 = self.site.times.p99().unwrap_or_default();
+        if self.terms.lease_is_fixed && p99 > self.terms.lease && self.site.warns(Warning::LeaseShort) {
+            self.tell(&Event::LeaseShort { p99, write: self.engine.auto.ttl(Some(p99)) });
+        }
     }
 
     pub(crate) fn tell(&self, event: &Event<'_>) {

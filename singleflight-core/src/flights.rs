@@ -10,8 +10,10 @@ use crate::clock::Clock;
 use crate::codec::Codec;
 use crate::config::{BackendChoice, ConfigError};
 use crate::control::Scoped;
+use crate::cooling::Cooling;
 use crate::engine::Engine;
 use crate::error::{BackendError, PolicyError};
+use crate::fill_times::AutoLease;
 use crate::flight::FlightTable;
 use crate::lease::Keeper;
 use crate::link::Link;
@@ -199,6 +201,7 @@ pub struct SingleFlightBuilder {
     observer: Option<Arc<dyn Observer>>,
     jitter: bool,
     hold: Duration,
+    auto: AutoLease,
 }
 
 impl Default for SingleFlightBuilder {
@@ -211,6 +214,7 @@ impl Default for SingleFlightBuilder {
             observer: None,
             jitter: true,
             hold: Duration::from_secs(1),
+            auto: AutoLease::new(),
         }
     }
 }
@@ -258,10 +262,16 @@ impl SingleFlightBuilder {
         self
     }
 
+    /// How lease TTLs follow from fill times where none is given. Default: [`AutoLease::new`].
+    pub fn auto_lease(mut self, auto: AutoLease) -> Self {
+        self.auto = auto;
+        self
+    }
+
     /// The engine.
     #[must_use]
     pub fn build(self) -> SingleFlight {
-        let Self { backend, namespace, codec, clock, observer, jitter, hold } = self;
+        let Self { backend, namespace, codec, clock, observer, jitter, hold, auto } = self;
         let memory = || Arc::new(MemoryBackend::builder().clock(clock.clone()).build());
         let local = memory();
         let backend = backend.unwrap_or_else(|| memory());
@@ -279,6 +289,8 @@ impl SingleFlightBuilder {
             table,
             jitter,
             hold,
+            auto,
+            cooling: Cooling::default(),
         };
         SingleFlight { engine: Arc::new(engine) }
     }
