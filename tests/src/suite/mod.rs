@@ -113,8 +113,11 @@ macro_rules! promise_list {
                 p14_losers_of_different_minds_share_a_flight
                 p16_a_leader_that_will_not_wait_hands_over
                 p14_a_policy_can_be_overridden_at_run_time
+                p19_an_override_to_a_default_there_is_none_of_waits_and_loads
+                p22_functions_that_share_a_key_do_not_share_values
                 p14_the_figures_say_what_happened;
             outages:
+                p25_a_process_without_a_backend_loads_once_a_second
                 p25_an_outage_during_a_load_costs_one_more_at_most
                 p25_any_step_may_fail
                 p26_a_dead_backend_costs_a_probe_now_and_then
