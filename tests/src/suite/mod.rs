@@ -128,6 +128,7 @@ macro_rules! promise_list {
             reentry:
                 p21_a_key_inside_its_own_load_runs_the_body
                 p21_a_key_inside_its_own_refresh_does_not_hang
+                p21_another_function_of_the_same_key_does_not_wait_for_it
                 p21_a_smaller_key_is_another_key
                 p21_crosswise_keys_end_at_once_in_a_process
                 p21_crosswise_keys_end_within_the_budget_across_processes;
