@@ -113,14 +113,15 @@ impl SingleFlight {
         let wire_key = engine.wire_key(&key);
         let invalidated = engine.backend.invalidate(&wire_key).await;
         engine.table.detach(&key);
-        engine.link().note(&invalidated, engine.clock.now());
-        match invalidated {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                engine.link().remember(&wire_key);
-                Err(error)
-            }
+        let (link, now) = (engine.link(), engine.clock.now());
+        if invalidated.is_err() {
+            // Down even where this was the only step to fail: nobody here may read what is to be gone.
+            link.remember(&wire_key);
+            link.down(now);
+        } else {
+            link.note(&invalidated, now);
         }
+        invalidated.map(drop)
     }
 
     /// Invalidates without waiting, for `Drop`: done as soon as the backend can.

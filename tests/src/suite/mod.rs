@@ -123,6 +123,7 @@ macro_rules! promise_list {
                 p26_a_dead_backend_costs_a_probe_now_and_then
                 p26_one_caller_probes
                 p26_a_failed_invalidation_is_sent_later
+                p26_an_invalidation_that_alone_failed_is_sent_later
                 p26_an_invalidation_reaches_degraded_loads
                 p25_a_write_that_is_refused_time_and_again_does_not_stop_anyone;
             reentry:
