@@ -118,12 +118,14 @@ macro_rules! promise_list {
                 p14_the_figures_say_what_happened;
             outages:
                 p25_a_process_without_a_backend_loads_once_a_second
+                p25_what_was_held_is_dropped_when_the_link_is_back
                 p25_an_outage_during_a_load_costs_one_more_at_most
                 p25_any_step_may_fail
                 p26_a_dead_backend_costs_a_probe_now_and_then
                 p26_one_caller_probes
                 p26_a_failed_invalidation_is_sent_later
                 p26_an_invalidation_that_alone_failed_is_sent_later
+                p26_the_invalidation_of_a_dropped_write_is_sent_later
                 p26_an_invalidation_reaches_degraded_loads
                 p25_a_write_that_is_refused_time_and_again_does_not_stop_anyone;
             reentry:
