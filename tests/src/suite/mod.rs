@@ -6,6 +6,7 @@
 //! Promises that only a backend by itself can break (P1–P3, P9, P28) are checked by the conformance suite of
 //! `singleflight_core::testing`.
 
+pub mod attributed;
 pub mod budget;
 pub mod failures;
 pub mod freshness;
@@ -32,6 +33,10 @@ macro_rules! promise_list {
     ($then:ident $harness:expr) => {
         $crate::$then! {
             $harness;
+            attributed:
+                p14_losers_with_a_default_take_it_at_once
+                p18_losers_with_a_default_take_a_stale_copy
+                p15_a_default_is_no_value;
             budget:
                 p19_waiters_do_not_become_loaders_together
                 p19_a_short_budget_is_no_stampede_either
