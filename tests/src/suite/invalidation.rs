@@ -138,6 +138,25 @@ pub async fn p06_newcomers_do_not_join_the_older_flight(harness: &dyn Harness) {
     assert_eq!(a.flights.in_progress(), 0);
 }
 
+/// A load that began while the invalidation was under way is an older one too.
+pub async fn p06_newcomers_do_not_join_a_flight_begun_meanwhile(harness: &dyn Harness) {
+    let a = harness.process();
+    let (old, new) = (Source::gated(), Source::quick());
+    let gate = a.way.hold(Method::Invalidate, Moment::Before);
+    let flights = a.flights.clone();
+    let invalidation = tokio::spawn(async move { flights.invalidate(KEY).await });
+    gate.reached().await;
+    let first = a.spawn(plain(), &old);
+    old.began().await;
+    drop(gate);
+    invalidation.await.unwrap().unwrap();
+    new.set(2);
+    assert_eq!(within(LEASE / 4, a.call(plain(), &new)).await.unwrap(), 2);
+    old.let_through(1);
+    assert_eq!(first.await.unwrap().unwrap(), 1);
+    assert_eq!(a.call(plain(), &new).await.unwrap(), 2);
+}
+
 /// When a publish is refused, those who waited look again.
 pub async fn p06_followers_of_a_refused_publish_look_again(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());

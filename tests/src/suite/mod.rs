@@ -75,6 +75,7 @@ macro_rules! promise_list {
                 p05_a_refresh_begun_before_is_never_seen_after
                 p05_a_stale_copy_does_not_survive_an_invalidation
                 p06_newcomers_do_not_join_the_older_flight
+                p06_newcomers_do_not_join_a_flight_begun_meanwhile
                 p06_followers_of_a_refused_publish_look_again
                 p06_who_joins_between_a_publish_and_its_answer_looks_again
                 p06_who_joins_between_a_release_and_its_answer_looks_again
@@ -110,7 +111,8 @@ macro_rules! promise_list {
                 p08_a_write_that_is_refused_frees_the_lease
                 p10_a_grant_that_nobody_heard_of_is_given_back
                 p10_a_question_that_is_dropped_leaves_no_lease
-                p03_a_publish_whose_answer_was_lost_is_repeated;
+                p03_a_publish_whose_answer_was_lost_is_repeated
+                p03_a_publish_that_was_lost_is_repeated;
             losers:
                 p14_losers_that_fail_do_so_at_once
                 p12_losers_that_fail_take_over_a_parked_leader
