@@ -1,5 +1,7 @@
 //! A hundred thousand callers of one key. In a binary of its own, since it counts every byte on the heap.
 
+#![expect(clippy::unwrap_used, reason = "all of this is tests")]
+
 use std::alloc::System;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
