@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::acquire::Approach;
-use crate::backend::{LeaseBackend, Medium, MemoryBackend, SharedValue};
+use crate::backend::{LeaseBackend, Medium, MemoryBackend, Note, SharedValue};
 use crate::clock::{Clock, far};
 use crate::codec::Codec;
 use crate::control::Scope;
@@ -99,9 +99,19 @@ impl Engine {
         self.backend.link().unwrap_or(&self.own_link)
     }
 
-    /// The way to this process's own store.
+    /// The way to this process's own store. What is kept there for a moment is kept under the number of the outage: it
+    /// is gone when the link is back, and does not return with the next outage.
     pub(crate) fn here(&self, key: &Arc<str>, brief: bool) -> Route {
-        Route { store: self.local.clone(), key: key.clone(), wire: false, brief }
+        let key = if brief { format!("{key}\0{}", self.link().outages()).into() } else { key.clone() };
+        Route { store: self.local.clone(), key, wire: false, brief }
+    }
+
+    /// Takes `key` out of this process: its flights, and what is kept of it here.
+    pub(crate) fn forget(&self, key: &Arc<str>) {
+        self.table.detach(key);
+        for brief in [false, true] {
+            self.local.post(Note::Invalidate { key: self.here(key, brief).key });
+        }
     }
 
     /// Tells the link what became of a step.
@@ -227,13 +237,10 @@ impl Request {
 
     /// Whether this call is part of the very load it would wait for.
     fn is_inside(&self, id: &FlightId) -> bool {
-        self.scope.frames().any(|frame| {
-            let other = frame.flight.id();
-            frame.flight.is_of(&self.engine.table)
-                && other.key == id.key
-                && other.value == id.value
-                && other.identity == id.identity
-        })
+        // By key alone: another function of the same key contends for the same lease, which that load holds.
+        self.scope
+            .frames()
+            .any(|frame| frame.flight.is_of(&self.engine.table) && frame.flight.id().key == id.key)
     }
 
     /// Awaits this process's leader.

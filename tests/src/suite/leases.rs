@@ -190,3 +190,13 @@ pub async fn p03_a_publish_whose_answer_was_lost_is_repeated(harness: &dyn Harne
     assert_eq!(source.loads(), 1);
     assert_eq!(process.flights.statistics().total.fenced, 0);
 }
+
+/// A publish that did not arrive is asked again, and stored.
+pub async fn p03_a_publish_that_was_lost_is_repeated(harness: &dyn Harness) {
+    let (process, other) = (harness.process(), harness.process());
+    let source = Source::quick();
+    process.way.fail(Method::Publish, Moment::Before, BackendErrorKind::Timeout, 1);
+    assert_eq!(process.call(plain(), &source).await.unwrap(), 1);
+    assert_eq!(other.call(plain(), &source).await.unwrap(), 1);
+    assert_eq!(source.loads(), 1);
+}

@@ -6,6 +6,7 @@
 //! Promises that only a backend by itself can break (P1–P3, P9, P28) are checked by the conformance suite of
 //! `singleflight_core::testing`.
 
+pub mod attributed;
 pub mod budget;
 pub mod failures;
 pub mod freshness;
@@ -32,6 +33,10 @@ macro_rules! promise_list {
     ($then:ident $harness:expr) => {
         $crate::$then! {
             $harness;
+            attributed:
+                p14_losers_with_a_default_take_it_at_once
+                p18_losers_with_a_default_take_a_stale_copy
+                p15_a_default_is_no_value;
             budget:
                 p19_waiters_do_not_become_loaders_together
                 p19_a_short_budget_is_no_stampede_either
@@ -70,6 +75,7 @@ macro_rules! promise_list {
                 p05_a_refresh_begun_before_is_never_seen_after
                 p05_a_stale_copy_does_not_survive_an_invalidation
                 p06_newcomers_do_not_join_the_older_flight
+                p06_newcomers_do_not_join_a_flight_begun_meanwhile
                 p06_followers_of_a_refused_publish_look_again
                 p06_who_joins_between_a_publish_and_its_answer_looks_again
                 p06_who_joins_between_a_release_and_its_answer_looks_again
@@ -105,7 +111,8 @@ macro_rules! promise_list {
                 p08_a_write_that_is_refused_frees_the_lease
                 p10_a_grant_that_nobody_heard_of_is_given_back
                 p10_a_question_that_is_dropped_leaves_no_lease
-                p03_a_publish_whose_answer_was_lost_is_repeated;
+                p03_a_publish_whose_answer_was_lost_is_repeated
+                p03_a_publish_that_was_lost_is_repeated;
             losers:
                 p14_losers_that_fail_do_so_at_once
                 p12_losers_that_fail_take_over_a_parked_leader
@@ -113,18 +120,25 @@ macro_rules! promise_list {
                 p14_losers_of_different_minds_share_a_flight
                 p16_a_leader_that_will_not_wait_hands_over
                 p14_a_policy_can_be_overridden_at_run_time
+                p19_an_override_to_a_default_there_is_none_of_waits_and_loads
+                p22_functions_that_share_a_key_do_not_share_values
                 p14_the_figures_say_what_happened;
             outages:
+                p25_a_process_without_a_backend_loads_once_a_second
+                p25_what_was_held_is_dropped_when_the_link_is_back
                 p25_an_outage_during_a_load_costs_one_more_at_most
                 p25_any_step_may_fail
                 p26_a_dead_backend_costs_a_probe_now_and_then
                 p26_one_caller_probes
                 p26_a_failed_invalidation_is_sent_later
+                p26_an_invalidation_that_alone_failed_is_sent_later
+                p26_the_invalidation_of_a_dropped_write_is_sent_later
                 p26_an_invalidation_reaches_degraded_loads
                 p25_a_write_that_is_refused_time_and_again_does_not_stop_anyone;
             reentry:
                 p21_a_key_inside_its_own_load_runs_the_body
                 p21_a_key_inside_its_own_refresh_does_not_hang
+                p21_another_function_of_the_same_key_does_not_wait_for_it
                 p21_a_smaller_key_is_another_key
                 p21_crosswise_keys_end_at_once_in_a_process
                 p21_crosswise_keys_end_within_the_budget_across_processes;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use singleflight_core::SingleFlight;
 use singleflight_core::backend::Medium;
 use singleflight_core::error::BackendErrorKind;
 use singleflight_core::testing::{Method, Moment};
@@ -210,6 +211,32 @@ pub async fn p26_an_invalidation_that_alone_failed_is_sent_later(harness: &dyn H
             assert_eq!(process.call(plain(), &source).await.unwrap(), 2, "{kind:?}");
         }
         a.invalidate().await;
+    }
+}
+
+/// The row of this number is about to be written; nobody waits for the end.
+#[singleflight_core::invalidates(key = "row:<id>", flights = flights)]
+async fn write(flights: &SingleFlight, id: u64) {
+    std::future::pending::<()>().await;
+}
+
+/// A write that is dropped midway while the way is cut is invalidated all the same, later.
+pub async fn p26_the_invalidation_of_a_dropped_write_is_sent_later(harness: &dyn Harness) {
+    if has_no_way(harness) {
+        return;
+    }
+    let (a, b) = (harness.process(), harness.process());
+    let source = Source::quick();
+    a.call(plain(), &source).await.unwrap();
+    a.way.set_down(true);
+    a.call_key("other", plain(), &source).await.unwrap();
+    source.set(2);
+    let midway = tokio::time::timeout(LEASE / 100, write(&a.flights, 1));
+    assert!(midway.await.is_err());
+    a.way.set_down(false);
+    until_up(&a, &Source::quick()).await;
+    for process in [&a, &b] {
+        assert_eq!(process.call(plain(), &source).await.unwrap(), 2);
     }
 }
 
