@@ -8,7 +8,7 @@ use crate::clock::far;
 use crate::engine::{Course, Request, Route, Verdict};
 use crate::error::{FlightErrorKind, MAX_MESSAGE};
 use crate::fill::Leader;
-use crate::flight::{Lead, Purpose};
+use crate::flight::{Blocked, Lead, Purpose};
 use crate::lease::{Failed, Filled, Keeper, Lease, Outcome, Stage};
 use crate::lookup::Looked;
 use crate::observe::Count;
@@ -41,6 +41,8 @@ enum End {
     Again,
     /// Run the body without a lease.
     Unleased,
+    /// The lease is held by a fill that waits for the one this call is made in.
+    Circle,
     /// A predecessor had the value already; its publish is finished.
     Finish(Lease, Filled),
 }
@@ -192,6 +194,7 @@ impl<'a> Approach<'a> {
         if self.waiting.grant().is_none() {
             self.call.site.count(Count::Wait);
         }
+        let Some(_blocked) = self.blocked_by_siblings() else { return Some(End::Circle) };
         let next = self.waiting.next(lease, grant, left, &self.call.engine.clock);
         match alive(&self.lead, self.call, next).await {
             Woken::Ask => None,
@@ -204,6 +207,15 @@ impl<'a> Approach<'a> {
             Woken::Failed(_) if !self.call.shares_failures() => None,
             Woken::Failed(message) => Some(End::Failed(failed(&message, FlightErrorKind::LoadFailed))),
         }
+    }
+
+    /// Notes that this flight, and the fills it is called in, wait for whoever has the lease, which may be another
+    /// flight of this process; `None` where that closes a circle.
+    fn blocked_by_siblings(&self) -> Option<Vec<Blocked<Keeper>>> {
+        let flight = self.lead.flight();
+        let siblings = self.call.engine.table.siblings(flight);
+        let waiting = || std::iter::once(flight).chain(self.call.scope.frames().map(|frame| &frame.flight));
+        siblings.iter().map(|sibling| Blocked::wait_for(waiting(), sibling)).collect()
     }
 
     /// A load failed a moment ago.
@@ -261,6 +273,7 @@ impl<'a> Approach<'a> {
                 call.fail(failed, course)
             }
             End::Lost => Some(call.lose(course)),
+            End::Circle => Some(Verdict::Bare),
             End::Overdue => {
                 // Others have longer: the next one goes on with the wait.
                 drop(lead);

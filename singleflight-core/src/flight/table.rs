@@ -94,6 +94,16 @@ impl<C: Crew> FlightTable<C> {
         Joined::Follow(Follow::new(flight, at))
     }
 
+    /// The other flights of the same call: they contend for one lease.
+    pub(crate) fn siblings(&self, flight: &Arc<Flight<C>>) -> Vec<Arc<Flight<C>>> {
+        let shard = lock(self.shard(&flight.id.key));
+        let Some(flights) = shard.get(&flight.id.key) else { return Vec::new() };
+        let is_sibling = |other: &&Arc<Flight<C>>| {
+            other.id.purpose != flight.id.purpose && other.id.matches(&flight.id.with(other.id.purpose))
+        };
+        flights.iter().filter(is_sibling).cloned().collect()
+    }
+
     /// The flight of `id`.
     pub(super) fn find(&self, id: &FlightId) -> Option<Arc<Flight<C>>> {
         let shard = lock(self.shard(&id.key));
