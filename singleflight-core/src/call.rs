@@ -1,12 +1,23 @@
-//! One call of one function: the typed face of the engine.
+//! One call of one function: the typed face of the engine, and what the attribute's output calls.
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
-use crate::SingleFlight;
+use crate::backend::Medium;
+use crate::control::{CallOutcome, Scope};
+use crate::engine::{Request, Verdict};
+use crate::entry::{Kind, Payload};
+use crate::error::{FlightError, FlightErrorKind};
+use crate::fill::{Leader, Run};
+use crate::flight::{FlightId, Purpose};
+use crate::flights::SingleFlight;
 use crate::identity::Place;
-use crate::policy::Policy;
+use crate::lease::Failed;
+use crate::lookup::refreshes_early;
+use crate::observe::{Count, SiteState};
+use crate::policy::{LockTtl, Policy};
 use crate::site::Site;
 use crate::typed::Typed;
 
@@ -32,7 +43,9 @@ pub enum Entered<'a, R> {
 
 /// The right and duty to run the body.
 pub struct Fill<'a, R> {
-    typed: &'a dyn Typed<R>,
+    pub(crate) typed: &'a dyn Typed<R>,
+    /// `None` beside everything.
+    pub(crate) leader: Option<Box<Leader>>,
 }
 
 impl<'a, R> Call<'a, R> {
@@ -49,11 +62,61 @@ impl<'a, R> Call<'a, R> {
         Self { typed, site, place, policy, key, flights }
     }
 
-    /// The fresh value, if it can be had without waiting.
+    /// The fresh value, if it can be had without waiting: the whole of a hit in process.
     #[must_use]
     pub fn peek(&self) -> Option<R> {
-        let _ = (self.typed, self.site, self.place, self.policy, self.key, self.flights);
-        None
+        if Scope::is_unset() {
+            return match self.flights {
+                Some(flights) => self.peek_in(flights),
+                None => SingleFlight::with_default(|flights| self.peek_in(flights)),
+            };
+        }
+        let scope = Scope::current();
+        if scope.bypass || scope.refresh {
+            return None;
+        }
+        let result = self.with_flights(&scope, |flights| self.peek_in(flights))?;
+        scope.note(CallOutcome::Hit);
+        Some(result)
+    }
+
+    fn peek_in(&self, flights: &SingleFlight) -> Option<R> {
+        let engine = flights.engine();
+        let value = self.typed.value();
+        let entry = match engine.backend.medium() {
+            Medium::Values => engine.backend.peek(self.key)?,
+            Medium::Bytes if value.wire.is_none() => {
+                crate::backend::LeaseBackend::peek(&*engine.local, self.key)?
+            }
+            _ => return None,
+        };
+        let site = engine.sites.get(self.site.index(), self.site.name());
+        let (version, beta) = site.hit_terms(self.policy);
+        let kind = Kind::new(self.site.identity(self.place, (value.type_name)()), version);
+        if !entry.is_fresh()
+            || !kind.accepts(&entry.stamp.kind)
+            || refreshes_early(beta, &entry, &engine.clock)
+        {
+            return None;
+        }
+        let Payload::Value(stored) = &entry.payload else { return None };
+        let result = self.typed.give(&**stored)?;
+        site.hit();
+        Some(result)
+    }
+
+    /// The policy in force, of which a function without a default can only do so much.
+    fn policy_at(&self, site: &SiteState) -> Policy {
+        let policy = site.policy(self.policy);
+        if self.site.has_default() { policy } else { policy.without_default() }
+    }
+
+    /// The engine for this call: the one named by it, else the one in scope, else the process's.
+    fn with_flights<T>(&self, scope: &Scope, f: impl FnOnce(&SingleFlight) -> T) -> T {
+        match self.flights.or(scope.flights.as_ref()) {
+            Some(flights) => f(flights),
+            None => SingleFlight::with_default(f),
+        }
     }
 
     /// The right to run the body with nothing looked up, stored or shared.
@@ -61,20 +124,115 @@ impl<'a, R> Call<'a, R> {
     /// What a function without a default does when told to take it, which only a mistake in the engine can bring about.
     #[must_use]
     pub fn alone(&self) -> Fill<'a, R> {
-        Fill { typed: self.typed }
+        Fill { typed: self.typed, leader: None }
     }
 
     /// Looks for a value, waits for someone else's, or takes on the fill.
+    ///
+    /// # Cancel safety
+    /// Dropping it affects this caller alone.
     pub async fn enter(&self) -> Entered<'a, R> {
-        Entered::Fill(Fill { typed: self.typed })
+        loop {
+            let Some(request) = self.request() else {
+                return Entered::Fill(Fill { typed: self.typed, leader: None });
+            };
+            // On the heap, so that an annotated function's future stays about as large as its body's.
+            let (request, verdict) = Box::pin(request.run()).await;
+            if let Some(entered) = self.entered(&request, verdict) {
+                return entered;
+            }
+        }
+    }
+
+    /// This call without its type; `None` if its body runs beside everything.
+    fn request(&self) -> Option<Request> {
+        let scope = Scope::current();
+        if scope.bypass {
+            scope.note(CallOutcome::Bypassed);
+            return None;
+        }
+        let engine = self.with_flights(&scope, |flights| flights.engine().clone());
+        if engine.backend.medium() == Medium::Nothing {
+            scope.note(CallOutcome::Bypassed);
+            return None;
+        }
+        let value = self.typed.value();
+        let site = engine.sites.get(self.site.index(), self.site.name()).clone();
+        let policy = self.policy_at(&site);
+        let lease = match policy.lock() {
+            LockTtl::Fixed(ttl) => ttl,
+            LockTtl::Auto => engine.auto.ttl(site.times.p99()),
+        };
+        let terms = policy.terms(lease);
+        let identity = self.site.identity(self.place, (value.type_name)());
+        let id =
+            FlightId { key: Arc::from(self.key), value: (value.type_id)(), identity, purpose: Purpose::Fill };
+        let kind = Kind::new(identity, terms.version);
+        let can_fail = self.typed.can_fail();
+        Some(Request { engine, id, kind, value, terms, site, scope, can_fail })
+    }
+
+    /// What the engine said, in the function's own type; `None` if it cannot be said so, and the call begins again.
+    fn entered(&self, request: &Request, verdict: Verdict) -> Option<Entered<'a, R>> {
+        let give = |value: &crate::backend::SharedValue| self.typed.give(&**value);
+        let (outcome, answer) = match verdict {
+            Verdict::Fresh(value) => {
+                request.site.hit();
+                (CallOutcome::Hit, give(&value)?)
+            }
+            Verdict::Stale(value) => {
+                request.site.count(Count::Stale);
+                (CallOutcome::Stale, give(&value)?)
+            }
+            Verdict::Coalesced(value) => {
+                request.site.count(Count::Follow);
+                (CallOutcome::Coalesced, give(&value)?)
+            }
+            Verdict::Failed(failed) => {
+                request.site.count(Count::Shared);
+                (CallOutcome::Coalesced, self.failed(request, &failed)?)
+            }
+            Verdict::Refused(error) => (CallOutcome::Failed, self.typed.fail(error)?),
+            Verdict::Default => {
+                request.site.count(Count::Default);
+                request.scope.note(CallOutcome::Default);
+                return Some(Entered::Default);
+            }
+            Verdict::Lead(leader) => {
+                return Some(Entered::Fill(Fill { typed: self.typed, leader: Some(leader) }));
+            }
+            Verdict::Bare => {
+                request.scope.note(CallOutcome::Bypassed);
+                return Some(Entered::Fill(Fill { typed: self.typed, leader: None }));
+            }
+        };
+        request.scope.note(outcome);
+        Some(Entered::Answer(answer))
+    }
+
+    /// Someone else's failure: a copy of the error itself, or a [`FlightError`] that carries its message.
+    fn failed(&self, request: &Request, failed: &Failed) -> Option<R> {
+        if failed.kind == FlightErrorKind::LoadFailed
+            && let Some(error) = &failed.failure.error
+            && let Some(result) = self.typed.share(&**error)
+        {
+            return Some(result);
+        }
+        let error = FlightError::with_message(failed.kind, &request.id.key, &failed.failure.message);
+        self.typed.fail(error)
     }
 }
 
 impl<R> Fill<'_, R> {
     /// Runs the body, stores what it gives and answers all who wait.
+    ///
+    /// # Cancel safety
+    /// Dropping it drops the body; the lease goes to one of those who wait, which runs its own.
     pub async fn run<F: Future<Output = R>>(self, body: Pin<&mut F>) -> R {
-        let _ = self.typed;
-        body.await
+        if let Some(leader) = &self.leader {
+            leader.scope.note(CallOutcome::Filled);
+        }
+        Run::new(self.typed, body, self.leader).await
     }
 }
 

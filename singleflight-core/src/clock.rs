@@ -65,12 +65,12 @@ impl Clock {
         }
     }
 
-    /// Waits for `duration`.
+    /// Waits for `duration` from this call.
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.
-    pub async fn sleep(&self, duration: Duration) {
-        self.sleep_until(far(self.now(), duration)).await;
+    pub fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
+        self.sleep_until(far(self.now(), duration))
     }
 
     /// A random number in `0.0..1.0`.

@@ -36,6 +36,8 @@ pub enum FlightErrorKind {
     Busy,
     /// A load failed moments ago and its cool-down is not over.
     CoolingDown,
+    /// The policy of a call by hand makes no sense; the message says which value, and what it may be.
+    Misconfigured,
 }
 
 impl FlightError {
@@ -85,6 +87,7 @@ impl fmt::Display for FlightError {
             FlightErrorKind::CoolingDown => {
                 write!(f, "the last load of `{key}` failed and is not tried again until its cool-down ends")?;
             }
+            FlightErrorKind::Misconfigured => write!(f, "the policy of the call for `{key}` makes no sense")?,
         }
         match self.message() {
             Some(message) => write!(f, ": {message}"),

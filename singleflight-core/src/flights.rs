@@ -1,31 +1,321 @@
-//! The engine's handle: [`SingleFlight`].
+//! The engine's handle: [`SingleFlight`], how it is made, and which one a call gets.
 
-use std::sync::Arc;
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use crate::backend::{LeaseBackend, MemoryBackend};
+use crate::backend::{LeaseBackend, MemoryBackend, Note};
+use crate::clock::Clock;
+use crate::codec::Codec;
+use crate::config::{BackendChoice, ConfigError};
+use crate::control::Scoped;
+use crate::cooling::Cooling;
+use crate::engine::Engine;
+use crate::error::{BackendError, PolicyError};
+use crate::fill_times::AutoLease;
+use crate::flight::FlightTable;
+use crate::lease::Keeper;
+use crate::link::Link;
+use crate::manual::Manual;
+use crate::observe::{Observer, Sites, Statistics};
+use crate::policy::Policy;
 
-/// An engine: a backend, the flights in progress on it, and their statistics. Cheap to clone.
-#[derive(Clone, Debug)]
+/// An engine: a backend, the flights in progress on it, and its statistics. Cheap to clone; clones are one engine.
+///
+/// ```
+/// use singleflight_core::{FlightError, SingleFlight};
+/// use std::time::Duration;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let flights = SingleFlight::in_memory();
+/// let load = || async { Ok::<_, FlightError>(6 * 7) };
+/// let answer = flights.flight("answer").ttl(Duration::from_secs(30)).run(load).await?;
+/// assert_eq!(answer, 42);
+/// flights.invalidate("answer").await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
 pub struct SingleFlight {
-    backend: Arc<dyn LeaseBackend>,
+    engine: Arc<Engine>,
 }
+
+/// The engine of calls that name none, once it was installed or used.
+static PROCESS: OnceLock<SingleFlight> = OnceLock::new();
 
 impl SingleFlight {
     /// An engine on a memory backend of its own.
     #[must_use]
     pub fn in_memory() -> Self {
-        Self::on(Arc::new(MemoryBackend::new()))
+        Self::builder().build()
     }
 
     /// An engine on this backend.
     #[must_use]
-    pub fn on(backend: Arc<dyn LeaseBackend>) -> Self {
-        Self { backend }
+    pub fn on(backend: impl LeaseBackend) -> Self {
+        Self::builder().backend(Arc::new(backend)).build()
+    }
+
+    /// Makes an engine.
+    pub fn builder() -> SingleFlightBuilder {
+        SingleFlightBuilder::default()
+    }
+
+    /// The engine that the environment asks for: `SINGLEFLIGHT_BACKEND` is `memory:` (the default) or `noop:`.
+    ///
+    /// # Errors
+    /// For anything else, with a sentence that lists the good values; `redis:` and its kin need `singleflight-redis`.
+    pub fn from_env() -> Result<Self, ConfigError> {
+        Ok(match BackendChoice::from_env()? {
+            BackendChoice::Memory => Self::in_memory(),
+            BackendChoice::Noop => Self::on(crate::backend::NoopBackend),
+        })
+    }
+
+    /// Makes this the engine of all calls in the process that name none.
+    ///
+    /// # Errors
+    /// If there is one already: install before the first annotated call, and once.
+    pub fn install(self) -> Result<(), InstallError> {
+        PROCESS.set(self).map_err(|_| InstallError(()))
+    }
+
+    /// Runs `future` with this as the engine of all calls in it that name none: one engine per test.
+    ///
+    /// # Cancel safety
+    /// That of `future`.
+    pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
+        let flights = self.clone();
+        Scoped::new(future, move |scope| scope.flights = Some(flights.clone()))
+    }
+
+    /// A call by hand, without the attribute.
+    pub fn flight<'a>(&'a self, key: &'a str) -> Manual<'a> {
+        Manual::new(self, key)
+    }
+
+    /// Removes the value of `key`, in every process, and voids a load of it that is under way: whatever that load
+    /// gives is for those who were waiting before this call; nobody who comes after it returned sees it.
+    ///
+    /// # Errors
+    /// If the backend could not be told. The key is then remembered and sent before the backend is used again, and is
+    /// already gone in this process.
+    ///
+    /// # Cancel safety
+    /// Dropped before it returns, it may or may not have been done.
+    pub async fn invalidate(&self, key: &str) -> Result<(), BackendError> {
+        let engine = &*self.engine;
+        let key: Arc<str> = key.into();
+        // Before, so that nobody joins an older flight while the backend is asked; and after, for those that began in
+        // between.
+        engine.forget(&key);
+        let wire_key = engine.wire_key(&key);
+        let invalidated = engine.backend.invalidate(&wire_key).await;
+        engine.forget(&key);
+        let (link, now) = (engine.link(), engine.clock.now());
+        if invalidated.is_err() {
+            // Down even where this was the only step to fail: nobody here may read what is to be gone.
+            link.remember(&wire_key);
+            link.down(now);
+        } else {
+            link.note(&invalidated, now);
+        }
+        invalidated.map(drop)
+    }
+
+    /// Invalidates without waiting, for `Drop`: done as soon as the backend can.
+    pub(crate) fn post_invalidate(&self, key: &str) {
+        let engine = &*self.engine;
+        let key: Arc<str> = key.into();
+        let wire_key = engine.wire_key(&key);
+        engine.forget(&key);
+        if engine.link().is_up() {
+            engine.backend.post(Note::Invalidate { key: wire_key });
+        } else {
+            engine.link().remember(&wire_key);
+        }
+        engine.forget(&key);
+    }
+
+    /// Puts `policy` in the place of the one that the functions labelled `name` were written with; `None` lifts it.
+    ///
+    /// `losers = "fail"` and `on_timeout = "fail"` mean "wait" and "load" for functions whose result cannot carry a
+    /// [`FlightError`](crate::FlightError); "default" means the same for functions without a default.
+    ///
+    /// # Errors
+    /// If the policy makes no sense.
+    pub fn override_policy(&self, name: &str, policy: impl Into<Option<Policy>>) -> Result<(), PolicyError> {
+        let policy = policy.into();
+        if let Some(policy) = &policy {
+            policy.check()?;
+        }
+        self.engine.sites.override_policy(name, policy);
+        Ok(())
+    }
+
+    /// What this engine has counted so far.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.engine.sites.statistics()
+    }
+
+    /// How many flights are in progress.
+    #[must_use]
+    pub fn in_progress(&self) -> usize {
+        self.engine.table.len()
     }
 
     /// The backend.
     #[must_use]
     pub fn backend(&self) -> &Arc<dyn LeaseBackend> {
-        &self.backend
+        &self.engine.backend
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The process's engine.
+    ///
+    /// # Panics
+    /// If nothing was installed and the environment asks for a backend that must be.
+    pub(crate) fn with_default<T>(f: impl FnOnce(&Self) -> T) -> T {
+        f(PROCESS.get_or_init(|| match Self::from_env() {
+            Ok(flights) => flights,
+            // A fleet that quietly ran on memory would load once per process and serve what others invalidated.
+            Err(error) => refuse(&error),
+        }))
+    }
+}
+
+/// The environment asks for an engine that was not installed: nothing sensible can be done with the call.
+#[cold]
+fn refuse(error: &ConfigError) -> ! {
+    panic!("no engine was installed, and the environment asks for another than memory: {error}")
+}
+
+/// Makes a [`SingleFlight`].
+#[derive(Debug)]
+#[must_use]
+pub struct SingleFlightBuilder {
+    backend: Option<Arc<dyn LeaseBackend>>,
+    namespace: Box<str>,
+    codec: Codec,
+    clock: Clock,
+    observer: Option<Arc<dyn Observer>>,
+    jitter: bool,
+    hold: Duration,
+    auto: AutoLease,
+}
+
+impl Default for SingleFlightBuilder {
+    fn default() -> Self {
+        Self {
+            backend: None,
+            namespace: Box::default(),
+            codec: Codec::default(),
+            clock: Clock::system(),
+            observer: None,
+            jitter: true,
+            hold: Duration::from_secs(1),
+            auto: AutoLease::new(),
+        }
+    }
+}
+
+impl SingleFlightBuilder {
+    /// Where values and leases live. Default: a memory backend of its own.
+    pub fn backend(mut self, backend: Arc<dyn LeaseBackend>) -> Self {
+        self.backend = Some(backend);
+        self
+    }
+
+    /// Goes before every key on backends that other services may use too. Default: empty.
+    pub fn namespace(mut self, namespace: &str) -> Self {
+        self.namespace = namespace.into();
+        self
+    }
+
+    /// How values are written for backends that keep bytes. Default: MessagePack.
+    pub fn codec(mut self, codec: Codec) -> Self {
+        self.codec = codec;
+        self
+    }
+
+    /// Where the engine (and the memory backend, if none is given) gets its time and its random numbers.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Who hears of what happens.
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Whether TTLs are shortened at random, so that keys filled together do not expire together. Default: yes.
+    pub fn jitter(mut self, jitter: bool) -> Self {
+        self.jitter = jitter;
+        self
+    }
+
+    /// The longest time that values loaded while the backend is away are kept in this process. Default: 1 s.
+    pub fn degraded_hold(mut self, hold: Duration) -> Self {
+        self.hold = hold;
+        self
+    }
+
+    /// How lease TTLs follow from fill times where none is given. Default: [`AutoLease::new`].
+    pub fn auto_lease(mut self, auto: AutoLease) -> Self {
+        self.auto = auto;
+        self
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn build(self) -> SingleFlight {
+        let Self { backend, namespace, codec, clock, observer, jitter, hold, auto } = self;
+        let memory = || Arc::new(MemoryBackend::builder().clock(clock.clone()).build());
+        let local = memory();
+        let backend = backend.unwrap_or_else(|| memory());
+        let table = FlightTable::new(Keeper::new(clock.clone()), clock.now());
+        let (own_link, sites) = (Link::new(), Sites::new());
+        let engine = Engine {
+            backend,
+            local,
+            own_link,
+            namespace,
+            codec,
+            clock,
+            observer,
+            sites,
+            table,
+            jitter,
+            hold,
+            auto,
+            cooling: Cooling::default(),
+        };
+        SingleFlight { engine: Arc::new(engine) }
+    }
+}
+
+/// There was an engine already.
+#[derive(Debug)]
+pub struct InstallError(());
+
+impl fmt::Display for InstallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the process has an engine already: install one at start-up, before the first annotated call",
+        )
+    }
+}
+
+impl std::error::Error for InstallError {}
+
+impl fmt::Debug for SingleFlight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SingleFlight").field(&self.engine).finish()
     }
 }

@@ -149,7 +149,7 @@ mod tests {
 
     impl<D> Repo<D> {
         fn find<K>(&self) -> Place {
-            let _ = &self.0;
+            let _ = (&self.0, size_of::<Option<K>>());
             Place::of(&|| ())
         }
     }

@@ -3,11 +3,13 @@
 use std::fmt;
 
 use crate::SingleFlight;
+use crate::control::Scope;
 use crate::key::Key;
 
-/// Invalidates its keys when it is finished or dropped.
+/// Invalidates its keys when it is finished, or dropped because the write was.
 pub struct Invalidating {
-    flights: Option<SingleFlight>,
+    flights: SingleFlight,
+    /// The keys not yet invalidated, last first.
     keys: Vec<Key>,
 }
 
@@ -15,22 +17,35 @@ impl Invalidating {
     /// These keys, on `flights` or else on the engine in force.
     #[must_use]
     pub fn new<const N: usize>(flights: Option<&SingleFlight>, keys: [Key; N]) -> Self {
-        Self { flights: flights.cloned(), keys: keys.into() }
+        let scope = Scope::current();
+        let flights = match flights.or(scope.flights.as_ref()) {
+            Some(flights) => flights.clone(),
+            None => SingleFlight::with_default(SingleFlight::clone),
+        };
+        let mut keys: Vec<Key> = keys.into();
+        keys.reverse();
+        Self { flights, keys }
     }
 
-    /// Invalidates them and waits until that is done.
+    /// Invalidates them and waits until that is done. A key that the backend could not be told of is remembered and
+    /// sent before the backend is used again; the write has happened, so its result stands.
     ///
     /// # Cancel safety
     /// Dropped before it ends, it hands what is left to the backend without waiting.
     pub async fn finish(mut self) {
-        self.keys.clear();
-        std::future::ready(()).await;
+        while let Some(key) = self.keys.last() {
+            // Errors are remembered, counted and told to the observer by the engine.
+            let _ = self.flights.invalidate(key.as_str()).await;
+            self.keys.pop();
+        }
     }
 }
 
 impl Drop for Invalidating {
     fn drop(&mut self) {
-        let _ = (&self.flights, &self.keys);
+        for key in &self.keys {
+            self.flights.post_invalidate(key.as_str());
+        }
     }
 }
 

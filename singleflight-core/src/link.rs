@@ -5,11 +5,11 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::clock::far;
+use crate::clock::{Clock, far};
 use crate::error::{BackendError, BackendErrorKind};
 
 /// The state of the way to a backend, shared by all engines that use it.
@@ -20,6 +20,7 @@ pub struct Link {
     /// Read on every call; all else is behind the mutex and read only while this says down.
     down: AtomicBool,
     timeouts: AtomicU32,
+    outages: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -33,14 +34,36 @@ struct State {
 }
 
 /// Whether a call may use the backend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Admission {
+#[derive(Debug)]
+pub(crate) enum Admission<'a> {
     /// The link is up.
     Open,
     /// The link is down and this call is the one that tries it.
-    Probe,
+    Probe(Probe<'a>),
     /// The link is down.
     Shut,
+}
+
+/// The one attempt to use a link that is down. Dropped without success it has failed.
+#[derive(Debug)]
+pub(crate) struct Probe<'a> {
+    link: &'a Link,
+    clock: &'a Clock,
+}
+
+impl Probe<'_> {
+    /// Notes that the backend answered; `false` while invalidations are unsent.
+    pub(crate) fn succeeded(&self) -> bool {
+        self.link.up()
+    }
+}
+
+impl Drop for Probe<'_> {
+    fn drop(&mut self) {
+        if !self.link.is_up() {
+            self.link.down(self.clock.now());
+        }
+    }
 }
 
 impl Link {
@@ -54,7 +77,13 @@ impl Link {
     /// A link that is up.
     #[must_use]
     pub fn new() -> Self {
-        Self { down: AtomicBool::new(false), timeouts: AtomicU32::new(0), state: Mutex::default() }
+        let (timeouts, outages) = (AtomicU32::new(0), AtomicU64::new(0));
+        Self { down: AtomicBool::new(false), timeouts, outages, state: Mutex::default() }
+    }
+
+    /// How often the link has gone down.
+    pub(crate) fn outages(&self) -> u64 {
+        self.outages.load(Ordering::Acquire)
     }
 
     /// Whether calls may use the backend; one atomic load.
@@ -69,6 +98,10 @@ impl Link {
         state.probing = false;
         state.delay = (state.delay * 2).clamp(Self::FIRST_DELAY, Self::LAST_DELAY);
         state.probe_at = Some(far(now, state.delay));
+        // Under the lock, so that one outage counts once; before the flag, so that whoever sees it sees the number.
+        if self.is_up() {
+            self.outages.fetch_add(1, Ordering::Release);
+        }
         self.down.store(true, Ordering::Release);
     }
 
@@ -86,15 +119,15 @@ impl Link {
     }
 
     /// Asks whether a call may use the backend.
-    pub(crate) fn admit(&self, now: Instant) -> Admission {
+    pub(crate) fn admit<'a>(&'a self, clock: &'a Clock) -> Admission<'a> {
         if self.is_up() {
             return Admission::Open;
         }
         let mut state = self.lock();
         match state.probe_at {
-            Some(at) if now >= at && !state.probing => {
+            Some(at) if clock.now() >= at && !state.probing => {
                 state.probing = true;
-                Admission::Probe
+                Admission::Probe(Probe { link: self, clock })
             }
             _ => Admission::Shut,
         }

@@ -258,6 +258,17 @@ impl Policy {
         matches!(self.losers, Losers::Default) || matches!(self.on_timeout, OnTimeout::Default)
     }
 
+    /// The same for a function that has no default: wait instead of taking it, load instead of taking it.
+    pub(crate) const fn without_default(mut self) -> Self {
+        if matches!(self.losers, Losers::Default) {
+            self.losers = Losers::Stale;
+        }
+        if matches!(self.on_timeout, OnTimeout::Default) {
+            self.on_timeout = OnTimeout::Load;
+        }
+        self
+    }
+
     /// The values with every default filled in; `lease` is the lease TTL in force.
     pub(crate) fn terms(&self, lease: Duration) -> Terms {
         let ttl = self.ttl.unwrap_or(LONGEST);
@@ -267,6 +278,7 @@ impl Policy {
             soft_ttl: self.soft_ttl.unwrap_or(ttl).min(ttl),
             negative_ttl: self.negative_ttl.unwrap_or(ttl),
             lease,
+            lease_is_fixed: matches!(self.lock_ttl, LockTtl::Fixed(_)),
             max_hold,
             wait: self.wait.unwrap_or(max_hold + lease),
             losers: self.losers,
@@ -281,6 +293,10 @@ impl Policy {
 
     pub(crate) const fn lock(&self) -> LockTtl {
         self.lock_ttl
+    }
+
+    pub(crate) const fn schema(&self) -> u16 {
+        self.version
     }
 
     pub(crate) const fn beta(&self) -> f64 {
@@ -301,6 +317,7 @@ pub(crate) struct Terms {
     pub(crate) soft_ttl: Duration,
     pub(crate) negative_ttl: Duration,
     pub(crate) lease: Duration,
+    pub(crate) lease_is_fixed: bool,
     pub(crate) max_hold: Duration,
     pub(crate) wait: Duration,
     pub(crate) losers: Losers,

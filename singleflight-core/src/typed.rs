@@ -30,7 +30,7 @@ pub trait Typed<R>: Send + Sync {
 }
 
 /// What the engine knows of the stored type.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct ValueOps {
     pub(crate) type_id: fn() -> TypeId,
     pub(crate) type_name: fn() -> &'static str,
@@ -39,8 +39,8 @@ pub struct ValueOps {
 }
 
 /// How values of one type are written and read.
-#[derive(Clone, Copy)]
-pub struct WireOps {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WireOps {
     pub(crate) encode: fn(Codec, &dyn Any) -> Result<Bytes, CodecError>,
     pub(crate) decode: fn(Codec, &[u8]) -> Result<SharedValue, CodecError>,
 }
@@ -69,6 +69,24 @@ pub struct Failure {
     pub(crate) error: Option<SharedValue>,
     /// The error in words.
     pub(crate) message: Arc<str>,
+}
+
+impl<R> fmt::Debug for Taken<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(loaded) => f.debug_tuple("Value").field(loaded).finish(),
+            Self::Error(_, failure) => f.debug_tuple("Error").field(failure).finish(),
+        }
+    }
+}
+
+impl fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded")
+            .field("negative", &self.negative)
+            .field("keep", &self.keep)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Failure {

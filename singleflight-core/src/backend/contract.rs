@@ -56,7 +56,8 @@ pub trait LeaseBackend: Send + Sync + fmt::Debug + 'static {
     /// Atomic: the entry is looked at and the lease taken in one step. In this order:
     /// 1. unless forced, a fresh entry of the wanted [`Kind`] → [`Acquired::Fresh`];
     /// 2. the failure of the grant named by `waited_on`, if it ended in one less than a second ago, or a cool-down →
-    ///    [`Acquired::CoolingDown`] (`waited_on` concerns only those who were already waiting);
+    ///    [`Acquired::CoolingDown`] (`waited_on` concerns only those who were already waiting; of several failures of
+    ///    one key the last need be remembered);
     /// 3. no lease, an expired one, or one with this very token (a repeat; its TTL starts again) → [`Acquired::Granted`];
     /// 4. [`Acquired::Held`].
     ///
@@ -67,7 +68,10 @@ pub trait LeaseBackend: Send + Sync + fmt::Debug + 'static {
     /// Stores the entry, ends the lease and wakes whoever watches, if the token still holds the lease.
     ///
     /// Atomic: all of it or nothing. A repeat after a success answers [`Published::Stored`] as long as the entry is
-    /// still there.
+    /// still there. A lease that has expired is not held, also where nobody else has taken it.
+    ///
+    /// An entry of the same identity and a higher version stays: the offered one is [`Published::Refused`], and the
+    /// lease ends as if abandoned without a failure.
     ///
     /// # Errors
     /// When the store cannot be asked, or cannot write; in the second case it frees the lease.
@@ -239,7 +243,8 @@ impl<'a> Publish<'a> {
 pub enum Published {
     /// The value is in the store and the lease is free.
     Stored,
-    /// The lease was no longer the caller's; nothing was changed.
+    /// The lease was no longer the caller's, and nothing was changed; or a higher version is stored, and the lease is
+    /// free.
     Refused,
 }
 

@@ -1,30 +1,238 @@
-//! The in-process backend.
+//! The in-process backend: values in moka, leases beside them.
 
-use std::time::Duration;
+mod shard;
+mod stored;
+mod watch;
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use tokio::sync::broadcast;
 
+use self::shard::Shard;
+use self::stored::{Hold, Stored};
+use self::watch::{MemoryChanges, MemoryWatch};
 use super::{
-    Abandon, Acquire, Acquired, Invalidated, LeaseBackend, Medium, Note, Publish, Published, Released,
-    Renewed, Token, Watch,
+    Abandon, Acquire, Acquired, Changes, Invalidated, LeaseBackend, Medium, Note, Publish, Published,
+    Released, Renewed, Token, Watch,
 };
-use crate::entry::Entry;
-use crate::error::{BackendError, BackendErrorKind};
+use crate::clock::{Clock, far};
+use crate::entry::{Entry, Kind};
+use crate::error::BackendError;
 
-/// Keeps values in this process.
-#[derive(Debug, Default)]
-pub struct MemoryBackend;
+/// Keeps values in this process, shared and never serialized, bounded by their number.
+///
+/// Cheap to clone; clones are the same store. Several engines on one store behave like several processes on one
+/// server.
+///
+/// TTLs are decided by this backend's [`Clock`], exactly. Where there are too many entries, those least likely to be
+/// asked for again make room; what is lost that way is loaded again and never wrong.
+///
+/// # How it keeps its word
+///
+/// - A key's lease, its failure and its watchers live in one of many shards, each behind a mutex. Whoever changes an
+///   entry in moka holds the mutex of its key, so entry and lease change in one step. Readers of entries take no lock.
+/// - Nothing foreign runs under a mutex: no waker (they are called afterwards) and no user's `Drop` (values that moka
+///   lets go of meanwhile are dropped afterwards), since either may call back into the store.
+/// - Nothing waits under a mutex: every step is synchronous.
+#[derive(Clone)]
+pub struct MemoryBackend {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    clock: Clock,
+    entries: moka::sync::Cache<Arc<str>, Stored>,
+    shards: Box<[Mutex<Shard>]>,
+    hasher: RandomState,
+    /// Made by the first who listens.
+    feed: OnceLock<broadcast::Sender<Arc<str>>>,
+}
 
 /// Makes a [`MemoryBackend`].
-#[derive(Debug)]
-pub struct MemoryBuilder;
+#[derive(Clone, Debug)]
+pub struct MemoryBuilder {
+    capacity: u64,
+    clock: Clock,
+}
+
+impl MemoryBuilder {
+    /// Keeps at most about so many entries; 10,000 unless set. None at all where it is zero: calls are still coalesced.
+    #[must_use]
+    pub fn capacity(mut self, entries: u64) -> Self {
+        self.capacity = entries;
+        self
+    }
+
+    /// Takes the time from this clock.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// The backend.
+    #[must_use]
+    pub fn build(self) -> MemoryBackend {
+        MemoryBackend {
+            shared: Arc::new(Shared {
+                clock: self.clock,
+                // No expiry of moka's own: it costs every hit about a tenth. `Shard::sweep` frees what has expired.
+                entries: moka::sync::Cache::new(self.capacity),
+                shards: (0..Shared::SHARDS).map(|_| Mutex::default()).collect(),
+                hasher: RandomState::new(),
+                feed: OnceLock::new(),
+            }),
+        }
+    }
+}
 
 impl MemoryBackend {
-    /// A backend.
+    /// A backend of at most 10,000 entries on the machine's clock.
     #[must_use]
     pub fn new() -> Self {
-        Self
+        Self::builder().build()
     }
+
+    /// A backend with another bound or clock.
+    #[must_use]
+    pub fn builder() -> MemoryBuilder {
+        MemoryBuilder { capacity: 10_000, clock: Clock::system() }
+    }
+}
+
+impl Default for MemoryBackend {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryBackend")
+            .field("entries", &self.shared.entries.entry_count())
+            .field("clock", &self.shared.clock)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// A power of two, so that the shard is a few bits of the hash.
+    const SHARDS: usize = 64;
+    /// Changed keys that a slow listener may lag behind before it is told that it missed some.
+    const FEED: usize = 1024;
+
+    /// The lock of a key's leases; it also orders all changes of the key's entry.
+    ///
+    /// Poison is ignored: no foreign code runs under the lock, and every step leaves the shard whole.
+    fn lock(&self, key: &str) -> MutexGuard<'_, Shard> {
+        let at = self.hasher.hash_one(key) as usize & (Self::SHARDS - 1);
+        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is stored, if it has not passed its hard TTL.
+    fn live(&self, key: &str, now: Instant) -> Option<Stored> {
+        self.entries.get(key).filter(|stored| now < stored.hard)
+    }
+
+    fn peek(&self, key: &str) -> Option<Entry> {
+        let _hold = Hold::begin();
+        self.entries.get(key)?.into_entry(self.clock.now())
+    }
+
+    fn acquire(&self, request: &Acquire<'_>) -> Acquired {
+        let _hold = Hold::begin();
+        let mut shard = self.lock(request.key);
+        let now = self.clock.now();
+        match self.entries.get(request.key) {
+            // Under the lock, so that it cannot be a value published a moment later.
+            Some(stored) if now >= stored.hard => {
+                self.entries.invalidate(request.key);
+                shard.forget(request.key);
+            }
+            Some(stored)
+                if !request.force && now < stored.soft && request.kind.accepts(&stored.stamp.kind) =>
+            {
+                return Acquired::Fresh;
+            }
+            _ => {}
+        }
+        shard.sweep_if_due(now, &self.entries);
+        shard.acquire(request, now)
+    }
+
+    fn publish(&self, request: Publish<'_>) -> Published {
+        let _hold = Hold::begin();
+        let mut shard = self.lock(request.key);
+        let now = self.clock.now();
+        let found = self.live(request.key, now);
+        if !shard.holds(request.key, request.token, now) {
+            // A repeat whose first answer was lost finds its own value.
+            return match found {
+                Some(stored) if stored.stamp.grant == request.token => Published::Stored,
+                _ => Published::Refused,
+            };
+        }
+        let (woken, key) = shard.release(request.key, now);
+        if found.is_some_and(|stored| supersedes(stored.stamp.kind, request.stamp.kind)) {
+            drop(shard);
+            woken.abandoned(request.token, None);
+            return Published::Refused;
+        }
+        let hard = far(now, request.hard_ttl);
+        let soft = far(now, request.soft_ttl).min(hard);
+        shard.remember(key.clone(), hard);
+        self.entries.insert(key.clone(), Stored::new(request.payload, request.stamp, soft, hard));
+        shard.sweep_if_due(now, &self.entries);
+        drop(shard);
+        woken.published();
+        self.tell(&key);
+        Published::Stored
+    }
+
+    fn abandon(&self, request: &Abandon<'_>) -> Released {
+        let mut shard = self.lock(request.key);
+        let now = self.clock.now();
+        if !shard.holds(request.key, request.token, now) {
+            return Released::NotOwned;
+        }
+        let failure = request.failure.map(Arc::<str>::from);
+        shard.fail(request.key, request.token, failure.clone(), request.cooldown, now);
+        let (woken, _) = shard.release(request.key, now);
+        drop(shard);
+        woken.abandoned(request.token, failure);
+        Released::Freed
+    }
+
+    fn invalidate(&self, key: &str) -> Invalidated {
+        let _hold = Hold::begin();
+        let mut shard = self.lock(key);
+        let now = self.clock.now();
+        let removed = self.entries.remove(key).is_some_and(|stored| now < stored.hard);
+        shard.forget(key);
+        let woken = shard.void(key, now);
+        drop(shard);
+        woken.invalidated();
+        if self.feed.get().is_some() {
+            self.tell(&Arc::from(key));
+        }
+        if removed { Invalidated::Removed } else { Invalidated::Absent }
+    }
+
+    fn tell(&self, key: &Arc<str>) {
+        if let Some(feed) = self.feed.get() {
+            // An error only says that nobody listens any more.
+            let _ = feed.send(key.clone());
+        }
+    }
+}
+
+/// Whether `stored` is the same function's value at a later schema version, which an older process must not undo.
+const fn supersedes(stored: Kind, offered: Kind) -> bool {
+    stored.identity == offered.identity && stored.version > offered.version
 }
 
 #[async_trait]
@@ -33,33 +241,112 @@ impl LeaseBackend for MemoryBackend {
         Medium::Values
     }
 
-    async fn read(&self, _key: &str) -> Result<Option<Entry>, BackendError> {
-        Ok(None)
+    fn peek(&self, key: &str) -> Option<Entry> {
+        self.shared.peek(key)
     }
 
-    async fn acquire(&self, _request: Acquire<'_>) -> Result<Acquired, BackendError> {
-        Ok(Acquired::Granted)
+    async fn read(&self, key: &str) -> Result<Option<Entry>, BackendError> {
+        Ok(self.shared.peek(key))
     }
 
-    async fn publish(&self, _request: Publish<'_>) -> Result<Published, BackendError> {
-        Ok(Published::Refused)
+    async fn acquire(&self, request: Acquire<'_>) -> Result<Acquired, BackendError> {
+        Ok(self.shared.acquire(&request))
     }
 
-    async fn abandon(&self, _request: Abandon<'_>) -> Result<Released, BackendError> {
-        Ok(Released::NotOwned)
+    async fn publish(&self, request: Publish<'_>) -> Result<Published, BackendError> {
+        Ok(self.shared.publish(request))
     }
 
-    async fn renew(&self, _key: &str, _token: Token, _ttl: Duration) -> Result<Renewed, BackendError> {
-        Ok(Renewed::Lost)
+    async fn abandon(&self, request: Abandon<'_>) -> Result<Released, BackendError> {
+        Ok(self.shared.abandon(&request))
     }
 
-    async fn watch(&self, _key: &str) -> Result<Box<dyn Watch>, BackendError> {
-        Err(BackendError::new(BackendErrorKind::Refused, "nothing"))
+    async fn renew(&self, key: &str, token: Token, ttl: Duration) -> Result<Renewed, BackendError> {
+        let mut shard = self.shared.lock(key);
+        Ok(shard.renew(key, token, ttl, self.shared.clock.now()))
     }
 
-    async fn invalidate(&self, _key: &str) -> Result<Invalidated, BackendError> {
-        Ok(Invalidated::Absent)
+    async fn watch(&self, key: &str) -> Result<Box<dyn Watch>, BackendError> {
+        Ok(Box::new(MemoryWatch::begin(&self.shared, key)))
     }
 
-    fn post(&self, _note: Note) {}
+    async fn invalidate(&self, key: &str) -> Result<Invalidated, BackendError> {
+        Ok(self.shared.invalidate(key))
+    }
+
+    fn post(&self, note: Note) {
+        match note {
+            Note::Abandon { key, token, failure, cooldown } => {
+                let mut request = Abandon::new(&key, token);
+                (request.failure, request.cooldown) = (failure.as_deref(), cooldown);
+                self.shared.abandon(&request);
+            }
+            Note::Invalidate { key } => {
+                self.shared.invalidate(&key);
+            }
+        }
+    }
+
+    fn changes(&self) -> Option<Box<dyn Changes>> {
+        let feed = self.shared.feed.get_or_init(|| broadcast::Sender::new(Shared::FEED));
+        Some(Box::new(MemoryChanges::new(feed.subscribe())))
+    }
 }
+
+/// What is left of flights in a [`MemoryBackend`].
+#[cfg(any(test, feature = "test-util"))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Residue {
+    /// Leases not ended and not expired.
+    pub leases: usize,
+    /// Failures still told to someone: cool-downs, and the notes for those who were waiting.
+    pub failures: usize,
+    /// Watches not dropped.
+    pub watches: usize,
+    /// Keys for which anything but an entry is kept, be it expired.
+    pub rows: usize,
+}
+
+#[cfg(any(test, feature = "test-util"))]
+impl MemoryBackend {
+    /// Counts what flights have left behind. Not atomic across keys.
+    #[must_use]
+    pub fn residue(&self) -> Residue {
+        let mut residue = Residue::default();
+        for shard in &self.shared.shards {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.count(self.shared.clock.now(), &mut residue);
+        }
+        residue
+    }
+
+    /// How many entries are in memory, expired ones included.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        let _hold = Hold::begin();
+        self.shared.entries.run_pending_tasks();
+        self.shared.entries.entry_count()
+    }
+}
+
+#[cfg(feature = "test-util")]
+impl MemoryBackend {
+    /// The token that holds the key's lease: what a faulty backend would have to know.
+    pub(crate) fn live_token(&self, key: &str) -> Option<Token> {
+        self.shared.lock(key).holder(key, self.shared.clock.now())
+    }
+
+    /// Changes a stored payload and leaves all else as it is; `false` where there is no entry.
+    pub(crate) fn replace(&self, key: &str, payload: crate::entry::Payload) -> bool {
+        let _hold = Hold::begin();
+        let _shard = self.shared.lock(key);
+        let Some(old) = self.shared.live(key, self.shared.clock.now()) else { return false };
+        self.shared.entries.insert(key.into(), Stored::new(payload, old.stamp, old.soft, old.hard));
+        true
+    }
+}
+
+#[cfg(test)]
+#[path = "memory/tests.rs"]
+mod tests;

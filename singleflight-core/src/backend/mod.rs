@@ -9,6 +9,8 @@ pub use contract::{
     Abandon, Acquire, Acquired, Change, Changes, Invalidated, LeaseBackend, Medium, Note, Publish, Published,
     Released, Renewed, SharedValue, Watch,
 };
+#[cfg(any(test, feature = "test-util"))]
+pub use memory::Residue;
 pub use memory::{MemoryBackend, MemoryBuilder};
 pub use noop::NoopBackend;
 pub use token::Token;

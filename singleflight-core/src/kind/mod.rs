@@ -14,12 +14,14 @@ mod value;
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
+pub(crate) use errors::{ByClone, ByFlightError, CanMake, DisplayWords};
 pub use errors::{
     ErrOf, MakeNot, Retry, WayFlightError, WayNone, WordsDebug, WordsType, by_path, may_fail, shareable,
     shareable_unless,
 };
 use errors::{Make, Way, Words};
 pub use plan::{Plan, plan};
+pub(crate) use value::Never;
 pub use value::{LocalValue, NegativeNever, Value, local, portable};
 use value::{Negative, Store};
 
@@ -83,6 +85,13 @@ impl<R> Of<R> {
 impl<R> Default for Of<R> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl<T, E> IsResult<T, E> {
+    /// The kind of a return type that is known.
+    pub(crate) const fn new() -> Self {
+        Self(PhantomData)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::marker::PhantomData;
 
 use super::{Kind, Make, Negative, Store, Way, Words};
 use crate::error::FlightError;
@@ -9,26 +10,23 @@ use crate::typed::{Failure, Loaded, Taken, Typed, ValueOps};
 
 /// How results of one kind are stored, shared, made and told.
 pub struct Plan<K: Kind, N, W, M, D> {
-    kind: K,
     store: Store<K::Value>,
-    negative: N,
     way: W,
-    make: M,
-    words: D,
+    answers: PhantomData<(K, N, M, D)>,
     cache_if: Option<fn(&K::Value) -> bool>,
 }
 
 /// The plan of these answers.
 #[must_use]
 pub fn plan<K: Kind, N, W, M, D>(
-    kind: K,
+    _: K,
     store: Store<K::Value>,
-    negative: N,
+    _: N,
     way: W,
-    make: M,
-    words: D,
+    _: M,
+    _: D,
 ) -> Plan<K, N, W, M, D> {
-    Plan { kind, store, negative, way, make, words, cache_if: None }
+    Plan { store, way, answers: PhantomData, cache_if: None }
 }
 
 impl<K: Kind, N, W, M, D> Plan<K, N, W, M, D> {
@@ -91,7 +89,7 @@ where
 
 impl<K: Kind, N, W, M, D> fmt::Debug for Plan<K, N, W, M, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind: _, store: _, negative: _, way: _, make: _, words: _, cache_if } = self;
+        let Self { store: _, way: _, answers: _, cache_if } = self;
         f.debug_struct("Plan").field("cache_if", &cache_if.is_some()).finish_non_exhaustive()
     }
 }

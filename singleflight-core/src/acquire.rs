@@ -1,0 +1,285 @@
+//! The leader's way to the lease: look in the store, ask for the lease, wait for whoever has it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::backend::{Acquire, Acquired, Renewed, Token};
+use crate::clock::far;
+use crate::engine::{Course, Request, Route, Verdict};
+use crate::error::{FlightErrorKind, MAX_MESSAGE};
+use crate::fill::Leader;
+use crate::flight::{Lead, Purpose};
+use crate::lease::{Failed, Filled, Keeper, Lease, Outcome, Stage};
+use crate::lookup::Looked;
+use crate::observe::Count;
+use crate::typed::Failure;
+use crate::wait::{Waiting, Woken, alive};
+
+/// A leader that has no lease yet.
+pub(crate) struct Approach<'a> {
+    call: &'a Request,
+    lead: Lead<Keeper>,
+    route: Route,
+    token: Token,
+    waiting: Waiting,
+    /// Whether the store is to be read before the lease is asked for.
+    look: bool,
+    /// Whether the lease is wanted even where the entry is fresh.
+    force: bool,
+}
+
+/// How an approach ends.
+enum End {
+    Granted(Lease),
+    /// The store had the answer.
+    Found(Outcome),
+    Failed(Failed),
+    /// Someone else has the lease and this caller does not wait.
+    Lost,
+    Overdue,
+    /// Deposed, or nothing to be had this way.
+    Again,
+    /// Run the body without a lease.
+    Unleased,
+    /// A predecessor had the value already; its publish is finished.
+    Finish(Lease, Filled),
+}
+
+impl<'a> Approach<'a> {
+    pub(crate) fn new(call: &'a Request, lead: Lead<Keeper>, route: Route, course: &Course) -> Self {
+        let token = call.engine.clock.token();
+        let look = route.wire && course.purpose == Purpose::Fill;
+        // An early refresh would otherwise be told that the entry is fresh.
+        let early = course.seen.as_ref().is_some_and(|found| !found.stale);
+        let force = course.purpose == Purpose::Renewal || early;
+        Self { call, lead, route, token, waiting: Waiting::new(course.deadline), look, force }
+    }
+
+    /// Goes on until the lease is granted or someone else has answered; `None` is to begin again.
+    pub(crate) async fn run(mut self, course: &mut Course) -> Option<Verdict> {
+        self.lead.set_terms(self.call.terms.lease, None);
+        let mut end = self.inherit(course).await;
+        loop {
+            if let Some(end) = end {
+                return self.end(end, course).await;
+            }
+            end = if self.look { self.look(course).await } else { None };
+            if end.is_none() {
+                end = self.ask(course).await;
+            }
+        }
+    }
+
+    /// Goes on from where a predecessor was dropped.
+    async fn inherit(&mut self, course: &Course) -> Option<End> {
+        if course.purpose == Purpose::Overdue {
+            return Some(End::Unleased);
+        }
+        match self.lead.stage() {
+            None => Some(End::Again),
+            Some(Stage::Open) => None,
+            Some(Stage::Asked(lease)) => {
+                if Arc::ptr_eq(&lease.store, &self.route.store) {
+                    // The same token makes the repeated question the same grant.
+                    self.token = lease.token;
+                } else {
+                    lease.abandon(None, Duration::ZERO);
+                }
+                None
+            }
+            Some(Stage::Granted(lease)) => {
+                let renew = lease.store.renew(&lease.key, lease.token, lease.ttl);
+                if matches!(alive(&self.lead, self.call, renew).await, Ok(Renewed::Extended)) {
+                    return Some(End::Granted(lease));
+                }
+                lease.abandon(None, Duration::ZERO);
+                self.lead.set_stage(Stage::Open);
+                None
+            }
+            Some(Stage::Filled(lease, filled)) => Some(End::Finish(lease, filled)),
+        }
+    }
+
+    /// Looks in the store. What it answers is only for those who came before the question.
+    async fn look(&mut self, course: &mut Course) -> Option<End> {
+        self.look = false;
+        self.lead.seal();
+        match self.call.read(&self.lead, &mut self.route).await {
+            Looked::Fresh(found) => Some(End::Found(Outcome::Value(found.value))),
+            Looked::Stale(found) if course.purpose == Purpose::Fill => {
+                Some(End::Found(Outcome::Stale(found)))
+            }
+            Looked::Stale(found) => {
+                course.seen = Some(found);
+                None
+            }
+            Looked::Newer => {
+                course.newer = true;
+                self.move_to(self.call.engine.here(&self.call.id.key, true));
+                None
+            }
+            Looked::Missing { spoilt } => {
+                self.force |= spoilt;
+                None
+            }
+        }
+    }
+
+    /// Asks for the lease, and waits if someone else has it.
+    async fn ask(&mut self, course: &Course) -> Option<End> {
+        self.lead.busy();
+        let Route { store, key, brief, .. } = self.route.clone();
+        let lease = Lease { store, key, token: self.token, ttl: self.call.terms.lease, brief };
+        if !self.lead.set_stage(Stage::Asked(lease.clone())) {
+            return Some(End::Again);
+        }
+        let request = Acquire::new(&lease.key, lease.token, lease.ttl, self.call.kind)
+            .forced(self.force)
+            .waited_on(self.waiting.grant().filter(|_| self.call.shares_failures()));
+        let asked = alive(&self.lead, self.call, lease.store.acquire(request)).await;
+        self.call.engine.note(&lease.store, &asked);
+        match asked {
+            Ok(Acquired::Granted) => self.granted(lease, course).await,
+            Ok(Acquired::Fresh) => {
+                self.look = true;
+                None
+            }
+            Ok(Acquired::CoolingDown { message, .. }) => Some(self.cooling(&message, course)),
+            Ok(Acquired::Held { grant, left }) => {
+                self.call.site.count(Count::Held);
+                self.wait(&lease, grant, left, course).await
+            }
+            Err(error) => {
+                self.call.degrade(&error);
+                // The question may have been heard: take it back by its token.
+                lease.abandon(None, Duration::ZERO);
+                self.move_to(self.call.engine.here(&self.call.id.key, true));
+                self.look = true;
+                None
+            }
+        }
+    }
+
+    /// The lease is this process's. Before a fresh entry is replaced, a look whether somebody just did so.
+    async fn granted(&mut self, lease: Lease, course: &Course) -> Option<End> {
+        if !self.lead.set_stage(Stage::Granted(lease.clone())) {
+            lease.abandon(None, Duration::ZERO);
+            return Some(End::Again);
+        }
+        self.call.site.count(Count::Granted);
+        if let Some(seen) = course.seen.as_ref().filter(|seen| self.force && !seen.stale) {
+            self.lead.seal();
+            match self.call.read(&self.lead, &mut self.route).await {
+                Looked::Fresh(found) | Looked::Stale(found) if found.grant != seen.grant && !found.stale => {
+                    lease.abandon(None, Duration::ZERO);
+                    self.lead.set_stage(Stage::Open);
+                    return Some(End::Found(Outcome::Value(found.value)));
+                }
+                _ => {}
+            }
+        }
+        Some(End::Granted(lease))
+    }
+
+    async fn wait(&mut self, lease: &Lease, grant: Token, left: Duration, course: &Course) -> Option<End> {
+        // The question was answered, and not with a grant: nothing is left to be cleaned up.
+        if !self.lead.set_stage(Stage::Open) {
+            return Some(End::Again);
+        }
+        if self.call.gives_way(course) {
+            return Some(End::Lost);
+        }
+        if self.waiting.grant().is_none() {
+            self.call.site.count(Count::Wait);
+        }
+        let next = self.waiting.next(lease, grant, left, &self.call.engine.clock);
+        match alive(&self.lead, self.call, next).await {
+            Woken::Ask => None,
+            Woken::Look => {
+                self.look = true;
+                None
+            }
+            Woken::Overdue => Some(End::Overdue),
+            // A caller that cannot be told, or will try for itself, asks for the lease.
+            Woken::Failed(_) if !self.call.shares_failures() => None,
+            Woken::Failed(message) => Some(End::Failed(failed(&message, FlightErrorKind::LoadFailed))),
+        }
+    }
+
+    /// A load failed a moment ago.
+    fn cooling(&self, message: &Arc<str>, course: &Course) -> End {
+        self.call.site.count(Count::Cooling);
+        let (key, now) = (&self.call.id.key, self.call.engine.clock.now());
+        if let Some(failed) = self.call.engine.cooling.recall(key, self.call.kind.identity, now) {
+            return End::Failed(failed);
+        }
+        if course.seen.is_none() && !self.call.shares_failures() {
+            // Nobody here can be told of it: load in spite of it, for this process alone.
+            return End::Unleased;
+        }
+        let waited = self.waiting.grant().is_some();
+        let kind = if waited { FlightErrorKind::LoadFailed } else { FlightErrorKind::CoolingDown };
+        End::Failed(failed(message, kind))
+    }
+
+    /// Goes on with another store.
+    fn move_to(&mut self, route: Route) {
+        self.route = route;
+        self.token = self.call.engine.clock.token();
+        self.force = false;
+    }
+
+    /// Settles the flight.
+    async fn end(self, end: End, course: &mut Course) -> Option<Verdict> {
+        let Self { call, lead, .. } = self;
+        let now = call.engine.clock.now();
+        match end {
+            End::Granted(lease) => {
+                call.site.set_lease(lease.ttl);
+                if lease.brief {
+                    call.site.count(Count::Degraded);
+                }
+                lead.set_terms(lease.ttl, Some(far(now, call.terms.max_hold)));
+                Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now))))
+            }
+            End::Unleased => {
+                lead.set_terms(call.terms.lease, Some(far(now, call.terms.max_hold)));
+                Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen(now))))
+            }
+            End::Found(outcome) => {
+                lead.answer_sealed(outcome.clone());
+                match outcome {
+                    Outcome::Value(value) if self.waiting.grant().is_some() => {
+                        Some(Verdict::Coalesced(value))
+                    }
+                    Outcome::Value(value) => Some(Verdict::Fresh(value)),
+                    other => call.hear(other, course),
+                }
+            }
+            End::Failed(failed) => {
+                lead.answer(Outcome::Failed(failed.clone()));
+                call.fail(failed, course)
+            }
+            End::Lost => Some(call.lose(course)),
+            End::Overdue => {
+                // Others have longer: the next one goes on with the wait.
+                drop(lead);
+                call.overdue(course)
+            }
+            End::Again => {
+                course.start_again(call.scope.refresh);
+                None
+            }
+            End::Finish(lease, filled) => {
+                let leader = Leader::new(call, lead, Some(lease), None);
+                Some(Verdict::Coalesced(leader.finish(filled).await))
+            }
+        }
+    }
+}
+
+/// Another process's failure.
+fn failed(message: &Arc<str>, kind: FlightErrorKind) -> Failed {
+    debug_assert!(message.len() <= MAX_MESSAGE, "backends carry messages as they were clipped");
+    Failed { failure: Failure { error: None, message: message.clone() }, kind }
+}

@@ -1,0 +1,172 @@
+//! What is particular to this backend; what all backends share is in the conformance suite.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::clock::ManualClock;
+use crate::entry::{Payload, Stamp};
+
+const KIND: Kind = Kind::new(7, 0);
+const SECOND: Duration = Duration::from_secs(1);
+
+fn store(capacity: u64) -> (MemoryBackend, ManualClock) {
+    let (clock, hand) = Clock::manual();
+    (MemoryBackend::builder().capacity(capacity).clock(clock).build(), hand)
+}
+
+fn put(store: &MemoryBackend, key: &str, value: impl Any + Send + Sync) -> Published {
+    let token = Token::random();
+    let asked = store.shared.acquire(&Acquire::new(key, token, SECOND, KIND).forced(true));
+    assert_eq!(asked, Acquired::Granted);
+    let stamp = Stamp::new(KIND, 0, Duration::ZERO, token);
+    let payload = Payload::Value(Arc::new(value));
+    store.shared.publish(Publish::new(key, token, payload, stamp, 10 * SECOND, 20 * SECOND))
+}
+
+fn fail(store: &MemoryBackend, key: &str) {
+    let token = Token::random();
+    assert_eq!(store.shared.acquire(&Acquire::new(key, token, SECOND, KIND)), Acquired::Granted);
+    assert_eq!(store.shared.abandon(&Abandon::new(key, token).failed("no", Duration::ZERO)), Released::Freed);
+}
+
+/// A value whose `Drop` uses the store it was in, under its own key.
+struct Meddler {
+    store: MemoryBackend,
+    key: &'static str,
+    drops: Arc<AtomicUsize>,
+}
+
+impl Drop for Meddler {
+    fn drop(&mut self) {
+        self.store.peek(self.key);
+        self.store.shared.invalidate(self.key);
+        self.store.shared.abandon(&Abandon::new(self.key, Token::random()));
+        self.drops.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_values_drop_may_use_the_store() {
+    let (store, hand) = store(1);
+    let drops = Arc::new(AtomicUsize::new(0));
+    let meddler = |key| Meddler { store: store.clone(), key, drops: drops.clone() };
+    // moka lets go when it sees fit, often in the middle of a later call: hence many rounds, all on one key's lock.
+    for _ in 0..2_000 {
+        put(&store, "a", meddler("a"));
+        put(&store, "a", meddler("a"));
+        store.shared.invalidate("a");
+        put(&store, "a", meddler("a"));
+        hand.advance(30 * SECOND);
+        assert!(store.peek("a").is_none());
+    }
+    assert!(drops.load(Ordering::SeqCst) > 2_000);
+}
+
+struct Grenade;
+
+impl Drop for Grenade {
+    fn drop(&mut self) {
+        panic!("a value that panics when dropped");
+    }
+}
+
+#[test]
+fn a_values_drop_may_panic_and_the_key_works_afterwards() {
+    let (store, _hand) = store(10);
+    put(&store, "a", Grenade);
+    for _ in 0..1000 {
+        // moka lets go when it sees fit; so that it does within this test, it is given a lot to do.
+        let _ = catch_unwind(AssertUnwindSafe(|| store.shared.invalidate("a")));
+        let _ = catch_unwind(AssertUnwindSafe(|| put(&store, "other", 0_u8)));
+        let _ = catch_unwind(AssertUnwindSafe(|| store.entries()));
+    }
+    assert_eq!(put(&store, "a", 1_u8), Published::Stored);
+    assert!(store.peek("a").is_some());
+}
+
+#[test]
+fn capacity_makes_misses_and_never_a_wrong_value() {
+    let (store, _hand) = store(8);
+    for n in 0..200_u32 {
+        assert_eq!(put(&store, &n.to_string(), n), Published::Stored);
+    }
+    assert!(store.entries() <= 8);
+    for n in 0..200_u32 {
+        let Some(entry) = store.peek(&n.to_string()) else { continue };
+        let Payload::Value(value) = entry.payload else { panic!("{entry:?}") };
+        assert_eq!(value.downcast_ref(), Some(&n));
+    }
+}
+
+#[test]
+fn expired_entries_are_freed_as_others_are_stored() {
+    let (store, hand) = store(100_000);
+    (0..5_000).for_each(|n| assert_eq!(put(&store, &format!("old:{n}"), n), Published::Stored));
+    hand.advance(60 * SECOND);
+    (0..5_000).for_each(|n| assert_eq!(put(&store, &format!("new:{n}"), n), Published::Stored));
+    assert!(store.entries() < 5_100, "{}", store.entries());
+}
+
+#[test]
+fn an_expired_entry_is_freed_when_its_key_is_asked_for() {
+    let (store, hand) = store(10);
+    put(&store, "a", 1_u8);
+    hand.advance(20 * SECOND);
+    store.shared.acquire(&Acquire::new("a", Token::random(), SECOND, KIND));
+    assert_eq!(store.entries(), 0);
+}
+
+#[test]
+fn p23_rows_of_failures_that_nobody_asked_about_again_are_bounded() {
+    let (store, hand) = store(10);
+    for n in 0..50_000 {
+        fail(&store, &n.to_string());
+        hand.advance(Duration::from_millis(10));
+    }
+    let residue = store.residue();
+    assert!(residue.failures <= 100 && residue.leases == 0, "{residue:?}");
+    assert!(residue.rows <= Shared::SHARDS * 65 + 100, "{residue:?}");
+}
+
+#[tokio::test]
+async fn p23_nothing_is_left_of_a_flight_but_its_entry() {
+    let (store, _hand) = store(10);
+    let watches = [store.watch("a").await.unwrap(), store.watch("a").await.unwrap()];
+    put(&store, "a", 1_u8);
+    assert_eq!(store.residue().watches, 2);
+    drop(watches);
+    assert_eq!(store.residue(), Residue::default());
+}
+
+#[tokio::test]
+async fn p23_what_a_failure_leaves_goes_with_the_next_use_of_the_key() {
+    let (store, hand) = store(10);
+    fail(&store, "a");
+    assert_eq!(store.residue().failures, 1);
+    hand.advance(SECOND);
+    put(&store, "a", 1_u8);
+    assert_eq!(store.residue(), Residue::default());
+}
+
+#[tokio::test]
+async fn a_listener_that_lags_is_told_so() {
+    let (store, _hand) = store(10);
+    let mut changes = store.changes().unwrap();
+    (0..=Shared::FEED).for_each(|_| assert_eq!(put(&store, "a", 1_u8), Published::Stored));
+    assert_eq!(changes.next().await, None);
+    assert_eq!(changes.next().await.as_deref(), Some("a"));
+}
+
+#[test]
+fn absurd_ttls_are_harmless() {
+    let (store, _hand) = store(10);
+    let token = Token::random();
+    store.shared.acquire(&Acquire::new("a", token, Duration::MAX, KIND));
+    let stamp = Stamp::new(KIND, 0, Duration::ZERO, token);
+    let payload = Payload::Value(Arc::new(()));
+    store.shared.publish(Publish::new("a", token, payload, stamp, Duration::MAX, SECOND));
+    let entry = store.peek("a").unwrap();
+    assert_eq!((entry.fresh_for, entry.gone_in), (SECOND, SECOND));
+}

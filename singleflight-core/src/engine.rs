@@ -1,0 +1,382 @@
+//! The order of the stages: look up, join a flight, acquire the lease, fill or wait.
+//!
+//! Nothing here knows a value's type; [`call`](crate::call) is the typed face.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::acquire::Approach;
+use crate::backend::{LeaseBackend, Medium, MemoryBackend, Note, SharedValue};
+use crate::clock::{Clock, far};
+use crate::codec::Codec;
+use crate::control::Scope;
+use crate::cooling::Cooling;
+use crate::entry::Kind;
+use crate::error::{BackendError, FlightError, FlightErrorKind};
+use crate::fill::Leader;
+use crate::fill_times::AutoLease;
+use crate::flight::{Blocked, Flight, FlightId, FlightTable, Follow, Followed, Joined, Manner, Purpose};
+use crate::lease::{Failed, Found, Keeper, Outcome};
+use crate::link::{Admission, Link, Probe};
+use crate::lookup::Looked;
+use crate::observe::{Count, Event, Observer, SiteState, Sites};
+use crate::policy::{Losers, OnTimeout, Terms};
+use crate::typed::ValueOps;
+
+/// A flight of this engine.
+pub(crate) type Crewed = Arc<Flight<Keeper>>;
+
+/// Everything that calls share.
+pub(crate) struct Engine {
+    pub(crate) backend: Arc<dyn LeaseBackend>,
+    /// Values that stay in this process: those of `local` functions, and for a moment those loaded while the backend
+    /// is away.
+    pub(crate) local: Arc<MemoryBackend>,
+    pub(crate) own_link: Link,
+    pub(crate) namespace: Box<str>,
+    pub(crate) codec: Codec,
+    pub(crate) clock: Clock,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) sites: Sites,
+    pub(crate) table: Arc<FlightTable<Keeper>>,
+    pub(crate) jitter: bool,
+    pub(crate) hold: Duration,
+    pub(crate) auto: AutoLease,
+    pub(crate) cooling: Cooling,
+}
+
+/// One call, without its type.
+pub(crate) struct Request {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) id: FlightId,
+    pub(crate) kind: Kind,
+    pub(crate) value: ValueOps,
+    pub(crate) terms: Terms,
+    pub(crate) site: Arc<SiteState>,
+    pub(crate) scope: Scope,
+    /// Whether the result can carry a [`FlightError`].
+    pub(crate) can_fail: bool,
+}
+
+/// What becomes of a call.
+pub(crate) enum Verdict {
+    Fresh(SharedValue),
+    Stale(SharedValue),
+    /// Another caller's value.
+    Coalesced(SharedValue),
+    Failed(Failed),
+    Refused(FlightError),
+    Default,
+    Lead(Box<Leader>),
+    /// Run the body beside everything.
+    Bare,
+}
+
+/// Which store a call goes to.
+#[derive(Clone)]
+pub(crate) struct Route {
+    pub(crate) store: Arc<dyn LeaseBackend>,
+    pub(crate) key: Arc<str>,
+    pub(crate) wire: bool,
+    /// Values are kept for a moment only: the backend is away, or holds a newer version.
+    pub(crate) brief: bool,
+}
+
+/// What one caller knows so far.
+pub(crate) struct Course {
+    /// When its wait budget ends.
+    pub(crate) deadline: Instant,
+    pub(crate) purpose: Purpose,
+    /// The copy to fall back on.
+    pub(crate) seen: Option<Found>,
+    /// A stored record is newer than this build understands.
+    pub(crate) newer: bool,
+}
+
+impl Engine {
+    pub(crate) fn link(&self) -> &Link {
+        self.backend.link().unwrap_or(&self.own_link)
+    }
+
+    /// The way to this process's own store. What is kept there for a moment is kept under the number of the outage: it
+    /// is gone when the link is back, and does not return with the next outage.
+    pub(crate) fn here(&self, key: &Arc<str>, brief: bool) -> Route {
+        let key = if brief { format!("{key}\0{}", self.link().outages()).into() } else { key.clone() };
+        Route { store: self.local.clone(), key, wire: false, brief }
+    }
+
+    /// Takes `key` out of this process: its flights, and what is kept of it here.
+    pub(crate) fn forget(&self, key: &Arc<str>) {
+        self.table.detach(key);
+        for brief in [false, true] {
+            self.local.post(Note::Invalidate { key: self.here(key, brief).key });
+        }
+    }
+
+    /// Tells the link what became of a step.
+    pub(crate) fn note<T>(&self, store: &Arc<dyn LeaseBackend>, step: &Result<T, BackendError>) {
+        if Arc::ptr_eq(store, &self.backend) {
+            self.link().note(step, self.clock.now());
+        }
+    }
+
+    /// The key as the backend knows it.
+    pub(crate) fn wire_key(&self, key: &Arc<str>) -> Arc<str> {
+        if self.namespace.is_empty() || self.backend.medium() != Medium::Bytes {
+            return key.clone();
+        }
+        format!("{}:{key}", self.namespace).into()
+    }
+}
+
+impl Request {
+    /// Carries the call as far as it goes without running its body.
+    pub(crate) async fn run(self) -> (Self, Verdict) {
+        let verdict = self.carry().await;
+        (self, verdict)
+    }
+
+    async fn carry(&self) -> Verdict {
+        let engine = &*self.engine;
+        let purpose = if self.scope.refresh { Purpose::Renewal } else { Purpose::Fill };
+        let deadline = far(engine.clock.now(), self.terms.wait);
+        let mut course = Course { deadline, purpose, seen: None, newer: false };
+        loop {
+            let route = self.route(&course).await;
+            if let Some(verdict) = self.look_here(&route, &mut course) {
+                return verdict;
+            }
+            let id = self.id.with(course.purpose);
+            if self.is_inside(&id) {
+                return Verdict::Bare;
+            }
+            let done = match engine.table.join(&id, self.manner(&course, &route)) {
+                Joined::Lead(lead) => Approach::new(self, lead, route, &course).run(&mut course).await,
+                Joined::Follow(follow) => self.follow(follow, route, &mut course).await,
+                // Where nobody waits there is no watchdog: whoever would pass by looks after the leader.
+                Joined::Busy if engine.table.relieve(&id, engine.clock.now()) => None,
+                Joined::Busy => Some(self.lose(&course)),
+            };
+            if let Some(verdict) = done {
+                return verdict;
+            }
+        }
+    }
+
+    /// Which store is to be asked now.
+    pub(crate) async fn route(&self, course: &Course) -> Route {
+        let engine = &*self.engine;
+        let medium = engine.backend.medium();
+        if medium == Medium::Bytes && self.value.wire.is_none() {
+            return engine.here(&self.id.key, false);
+        }
+        if course.newer {
+            return engine.here(&self.id.key, true);
+        }
+        match engine.link().admit(&engine.clock) {
+            Admission::Open => {}
+            Admission::Shut => return engine.here(&self.id.key, true),
+            Admission::Probe(probe) => {
+                if !self.probe(&probe).await {
+                    return engine.here(&self.id.key, true);
+                }
+            }
+        }
+        let (store, key) = (engine.backend.clone(), engine.wire_key(&self.id.key));
+        Route { store, key, wire: medium == Medium::Bytes, brief: false }
+    }
+
+    /// Tries a link that is down, and sends what was to be sent before anyone may rely on it again.
+    async fn probe(&self, probe: &Probe<'_>) -> bool {
+        let engine = &*self.engine;
+        let link = engine.link();
+        if engine.backend.read(&engine.wire_key(&self.id.key)).await.is_err() {
+            return false;
+        }
+        while !probe.succeeded() {
+            for key in link.unsent() {
+                if engine.backend.invalidate(&key).await.is_err() {
+                    return false;
+                }
+                link.sent(&key);
+            }
+        }
+        true
+    }
+
+    /// Looks where no waiting is needed.
+    fn look_here(&self, route: &Route, course: &mut Course) -> Option<Verdict> {
+        if route.wire || course.purpose != Purpose::Fill {
+            return None;
+        }
+        match self.judge(route.store.peek(&route.key), route) {
+            Looked::Fresh(found) => return Some(Verdict::Fresh(found.value)),
+            Looked::Stale(found) => {
+                course.seen = Some(found);
+                course.purpose = Purpose::Refresh;
+            }
+            Looked::Newer => course.newer = true,
+            Looked::Missing { .. } => course.seen = None,
+        }
+        None
+    }
+
+    /// How this call joins a flight.
+    fn manner(&self, course: &Course, route: &Route) -> Manner {
+        let impatient = self.gives_way(course);
+        let busy = !route.wire || course.purpose != Purpose::Fill;
+        Manner { deadline: course.deadline, impatient, patience: self.terms.lease, busy }
+    }
+
+    /// Whether this call is content with the copy it has seen. A copy that is only to be refreshed early is fresh.
+    fn takes_stale(&self, course: &Course) -> bool {
+        let servable = course.seen.as_ref().filter(|found| self.engine.clock.now() < found.gone);
+        servable.is_some_and(|found| !found.stale || self.terms.losers != Losers::Wait)
+    }
+
+    /// Whether this call is part of the very load it would wait for.
+    fn is_inside(&self, id: &FlightId) -> bool {
+        // By key alone: another function of the same key contends for the same lease, which that load holds.
+        self.scope
+            .frames()
+            .any(|frame| frame.flight.is_of(&self.engine.table) && frame.flight.id().key == id.key)
+    }
+
+    /// Awaits this process's leader.
+    async fn follow(&self, follow: Follow<Keeper>, route: Route, course: &mut Course) -> Option<Verdict> {
+        let Some(_blocked) =
+            Blocked::wait_for(self.scope.frames().map(|frame| &frame.flight), follow.flight())
+        else {
+            // Two fills that wait for each other would wait for ever: this one goes on by itself.
+            return Some(Verdict::Bare);
+        };
+        match follow.await {
+            Followed::Answer(outcome) => self.hear(outcome, course),
+            Followed::Again => {
+                course.start_again(self.scope.refresh);
+                None
+            }
+            Followed::Lead(lead) => {
+                self.site.count(Count::Takeover);
+                self.tell(&Event::TakenOver);
+                Approach::new(self, lead, route, course).run(course).await
+            }
+            Followed::Expired => self.overdue(course),
+            Followed::Busy => Some(self.lose(course)),
+        }
+    }
+
+    /// Makes another caller's outcome this one's.
+    pub(crate) fn hear(&self, outcome: Outcome, course: &mut Course) -> Option<Verdict> {
+        match outcome {
+            Outcome::Value(value) => Some(Verdict::Coalesced(value)),
+            Outcome::Stale(found) => {
+                course.seen = Some(found);
+                course.purpose = Purpose::Refresh;
+                None
+            }
+            Outcome::Failed(failed) => self.fail(failed, course),
+        }
+    }
+
+    /// The load this call waited for failed: a stale copy wins, then the error if the type can carry it.
+    pub(crate) fn fail(&self, failed: Failed, course: &mut Course) -> Option<Verdict> {
+        if let Some(found) = course.take_seen(self.engine.clock.now()) {
+            return Some(Verdict::Stale(found.value));
+        }
+        if failed.failure.error.is_some() && !self.terms.retry_errors || self.shares_failures() {
+            return Some(Verdict::Failed(failed));
+        }
+        course.start_again(self.scope.refresh);
+        None
+    }
+
+    /// What a caller does that finds someone else loading.
+    pub(crate) fn lose(&self, course: &Course) -> Verdict {
+        if let Some(found) = course.seen.as_ref().filter(|_| self.takes_stale(course)) {
+            return Verdict::Stale(found.value.clone());
+        }
+        if self.terms.losers == Losers::Default {
+            Verdict::Default
+        } else {
+            self.refuse(FlightErrorKind::Busy)
+        }
+    }
+
+    /// The wait budget is used up. A stale copy always wins; then the policy; a load is shared by all of this process
+    /// whose budget has run out.
+    pub(crate) fn overdue(&self, course: &mut Course) -> Option<Verdict> {
+        self.site.count(Count::Timeout);
+        self.tell(&Event::TimedOut);
+        let now = self.engine.clock.now();
+        if let Some(found) = course.seen.take().filter(|found| now < found.gone) {
+            return Some(Verdict::Stale(found.value));
+        }
+        match self.terms.on_timeout {
+            OnTimeout::Default => return Some(Verdict::Default),
+            OnTimeout::Fail if self.can_fail => return Some(self.refuse(FlightErrorKind::TimedOut)),
+            OnTimeout::Fail | OnTimeout::Load => {}
+        }
+        course.purpose = Purpose::Overdue;
+        // Not the wait budget again: those whose load outlives it would load one after the other, all at once.
+        course.deadline = far(now, self.terms.max_hold + self.terms.lease);
+        None
+    }
+
+    /// Whether another process's failure can be this call's.
+    pub(crate) fn shares_failures(&self) -> bool {
+        self.can_fail && !self.terms.retry_errors
+    }
+
+    fn refuse(&self, kind: FlightErrorKind) -> Verdict {
+        Verdict::Refused(FlightError::new(kind, &self.id.key))
+    }
+
+    /// Whether a caller that finds the lease held leaves it at that.
+    pub(crate) fn gives_way(&self, course: &Course) -> bool {
+        match course.purpose {
+            Purpose::Fill => match self.terms.losers {
+                Losers::Default => true,
+                Losers::Fail => self.can_fail,
+                Losers::Stale | Losers::Wait => false,
+            },
+            Purpose::Refresh => self.takes_stale(course),
+            Purpose::Renewal | Purpose::Overdue => false,
+        }
+    }
+
+    /// Counts and tells that the backend could not do a step.
+    pub(crate) fn degrade(&self, error: &BackendError) {
+        self.site.count(Count::AcquireFailed);
+        self.tell(&Event::Degraded(error));
+    }
+
+    pub(crate) fn tell(&self, event: &Event<'_>) {
+        if let Some(observer) = &self.engine.observer {
+            observer.event(self.site.name, &self.id.key, event);
+        }
+    }
+}
+
+impl Course {
+    /// The copy to fall back on, unless a new value was asked for whatever is stored.
+    pub(crate) fn take_seen(&mut self, now: Instant) -> Option<Found> {
+        self.seen.take_if(|_| self.purpose != Purpose::Renewal).filter(|found| now < found.gone)
+    }
+
+    /// Looks again from the beginning.
+    pub(crate) fn start_again(&mut self, refresh: bool) {
+        self.purpose = if refresh { Purpose::Renewal } else { Purpose::Fill };
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("backend", &self.backend)
+            .field("namespace", &self.namespace)
+            .field("flights", &self.table.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,186 @@
+//! Who leads and who follows: look-up and join in one critical section.
+
+use std::collections::HashMap;
+use std::collections::hash_map::{Entry, RandomState};
+use std::fmt;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use smallvec::SmallVec;
+
+use super::state::{State, wake};
+use super::{Crew, Flight, FlightId, Follow, Lead, Watchdog};
+use crate::sync::{Arc, Mutex, lock};
+
+/// The flights of one engine.
+pub(crate) struct FlightTable<C: Crew> {
+    shards: Box<[Mutex<Shard<C>>]>,
+    hasher: RandomState,
+    crew: C,
+    /// The origin of [`Flight::heard`].
+    pub(super) origin: Instant,
+}
+
+/// Nearly always one flight per key; more where functions share a template.
+type Shard<C> = HashMap<Arc<str>, SmallVec<[Arc<Flight<C>>; 1]>>;
+
+/// A caller's part in a flight.
+pub(crate) enum Joined<C: Crew> {
+    /// It runs the fill.
+    Lead(Lead<C>),
+    /// It waits for the one that does.
+    Follow(Follow<C>),
+    /// Someone else runs the fill and this caller will not wait.
+    Busy,
+}
+
+/// How a caller joins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// When its wait budget ends.
+    pub(crate) deadline: Instant,
+    /// Whether it leaves rather than waits for someone else's fill.
+    pub(crate) impatient: bool,
+    /// How long a leader may go unheard; the lease TTL.
+    pub(crate) patience: Duration,
+    /// Whether a flight that this caller starts is busy from the beginning.
+    pub(crate) busy: bool,
+}
+
+impl<C: Crew> FlightTable<C> {
+    const SHARDS: usize = if cfg!(shuttle) { 1 } else { 64 };
+
+    pub(crate) fn new(crew: C, now: Instant) -> Arc<Self> {
+        let shards = (0..Self::SHARDS).map(|_| Mutex::default()).collect();
+        Arc::new(Self { shards, hasher: RandomState::new(), crew, origin: now })
+    }
+
+    pub(crate) fn crew(&self) -> &C {
+        &self.crew
+    }
+
+    /// Joins the flight of `id`, or starts it. One critical section: two callers never both lead.
+    pub(crate) fn join(self: &Arc<Self>, id: &FlightId, manner: Manner) -> Joined<C> {
+        let mut shard = lock(self.shard(&id.key));
+        let flights = match shard.entry(id.key.clone()) {
+            Entry::Occupied(flights) => flights.into_mut(),
+            Entry::Vacant(none) => none.insert(SmallVec::new()),
+        };
+        let Some(flight) = flights.iter().find(|flight| flight.id.matches(id)).cloned() else {
+            let flight = Arc::new(Flight {
+                id: id.clone(),
+                table: self.clone(),
+                state: Mutex::new(State::new(manner.patience, manner.busy)),
+                heard: AtomicU64::new(0),
+                reign: AtomicU64::new(1),
+            });
+            flights.push(flight.clone());
+            return Joined::Lead(Lead::new(flight, 1));
+        };
+        // Still under the table's lock, so the flight cannot end before this caller sits in it.
+        let mut state = lock(&flight.state);
+        if manner.impatient && state.busy {
+            return Joined::Busy;
+        }
+        let (at, watchdog) = state.sit(manner.deadline, manner.impatient);
+        let unwatched = !std::mem::replace(&mut state.watch.on, true);
+        drop(state);
+        drop(shard);
+        if unwatched {
+            self.crew.watch(Watchdog::new(flight.clone()));
+        }
+        wake(watchdog.into_iter().collect());
+        Joined::Follow(Follow::new(flight, at))
+    }
+
+    /// The flight of `id`.
+    pub(super) fn find(&self, id: &FlightId) -> Option<Arc<Flight<C>>> {
+        let shard = lock(self.shard(&id.key));
+        shard.get(&id.key)?.iter().find(|flight| flight.id.matches(id)).cloned()
+    }
+
+    /// Takes the flights of `key` out of the table: their members keep them, later callers start afresh.
+    pub(crate) fn detach(&self, key: &str) {
+        let detached = lock(self.shard(key)).remove(key);
+        drop(detached);
+    }
+
+    /// Removes `flight`, and only it, under the lock that the caller holds. Compares identity: after a detach the key
+    /// may name a younger flight.
+    pub(super) fn remove(shard: &mut Shard<C>, flight: &Arc<Flight<C>>) {
+        let Entry::Occupied(mut flights) = shard.entry(flight.id.key.clone()) else { return };
+        if removes_by_key_alone() {
+            flights.remove();
+            return;
+        }
+        flights.get_mut().retain(|other| !Arc::ptr_eq(other, flight));
+        if flights.get().is_empty() {
+            flights.remove();
+            if shard.capacity() > 64 && shard.capacity() > 8 * shard.len() {
+                shard.shrink_to_fit();
+            }
+        }
+    }
+
+    pub(super) fn shard(&self, key: &str) -> &Mutex<Shard<C>> {
+        let hash = self.hasher.hash_one(key);
+        &self.shards[usize::try_from(hash % Self::SHARDS as u64).unwrap_or(0)]
+    }
+
+    /// How many flights are in the table.
+    pub(crate) fn len(&self) -> usize {
+        self.shards.iter().map(|shard| lock(shard).values().map(SmallVec::len).sum::<usize>()).sum()
+    }
+}
+
+/// The mutant that the model must catch; never in a build that is not under the model checker.
+#[cfg(not(all(test, shuttle)))]
+const fn removes_by_key_alone() -> bool {
+    false
+}
+#[cfg(all(test, shuttle))]
+fn removes_by_key_alone() -> bool {
+    super::model::REMOVES_BY_KEY_ALONE.load(Ordering::Relaxed)
+}
+
+impl<C: Crew> Flight<C> {
+    pub(crate) fn id(&self) -> &FlightId {
+        &self.id
+    }
+
+    /// Whether it is one of `table`'s.
+    pub(crate) fn is_of(&self, table: &Arc<FlightTable<C>>) -> bool {
+        Arc::ptr_eq(&self.table, table)
+    }
+
+    /// Notes that the leader of `reign` is alive.
+    pub(super) fn beat(&self, reign: u64, now: Instant) {
+        // A deposed leader must not speak for its successor; the race between load and store costs one beat.
+        if self.reign.load(Ordering::Relaxed) == reign {
+            self.heard.store(self.stamp(now), Ordering::Relaxed);
+        }
+    }
+
+    /// `now` as a number that is never 0.
+    pub(super) fn stamp(&self, now: Instant) -> u64 {
+        let nanos = now.saturating_duration_since(self.table.origin).as_nanos();
+        u64::try_from(nanos).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// When the leader was last heard of; a leader that never was counts from `now`.
+    pub(super) fn last_heard(&self, now: Instant) -> Instant {
+        let stamp = self.stamp(now);
+        let heard = match self.heard.compare_exchange(0, stamp, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => stamp,
+            Err(heard) => heard,
+        };
+        crate::clock::far(self.table.origin, Duration::from_nanos(heard))
+    }
+}
+
+impl<C: Crew> fmt::Debug for FlightTable<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlightTable").field("flights", &self.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,132 @@
+//! The last stage: the value goes to the store under the lease's token, then to all who wait.
+
+use std::time::Duration;
+
+use crate::backend::{Abandon, Medium, Publish, Published, Released, SharedValue};
+use crate::entry::{Payload, Stamp};
+use crate::error::{BackendError, BackendErrorKind};
+use crate::fill::Leader;
+use crate::flight::Lead;
+use crate::lease::{Filled, Lease, Outcome, Stage};
+use crate::observe::{Count, Event};
+use crate::typed::Loaded;
+
+impl Leader {
+    /// Stores a value that the body gave, answers the flight, and gives the value back.
+    pub(crate) async fn publish(self: Box<Self>, loaded: Loaded) -> SharedValue {
+        let took = self.engine.clock.now().saturating_duration_since(self.began);
+        self.filled(took, true);
+        let Loaded { value, negative, keep } = loaded;
+        let filled = Filled { value, negative, took };
+        if keep { self.finish(filled).await } else { self.discard(filled.value).await }
+    }
+
+    /// Publishes, or finishes the publish of a leader that was dropped: a repeat of one that was done is recognised by
+    /// its token.
+    pub(crate) async fn finish(mut self: Box<Self>, filled: Filled) -> SharedValue {
+        let Some(lease) = self.lease.clone() else {
+            return self.discard(filled.value).await;
+        };
+        let payload = match self.payload(&lease, &filled.value) {
+            Ok(payload) => payload,
+            Err(message) => {
+                self.tell(&Event::Unencodable(&message));
+                return self.discard(filled.value).await;
+            }
+        };
+        // Followers take the value only if they came before the store is asked: after it, they can see for themselves.
+        if let Some(lead) = &self.lead {
+            lead.seal();
+            lead.set_stage(Stage::Filled(lease.clone(), filled.clone()));
+        }
+        let mut published = self.store(&lease, &payload, &filled).await;
+        if matches!(&published, Err(error) if error.kind() == BackendErrorKind::Timeout) {
+            published = self.store(&lease, &payload, &filled).await;
+        }
+        self.engine.note(&lease.store, &published);
+        match published {
+            Ok(Published::Stored) => {
+                self.lease = None;
+                self.lead.take().map(|lead| lead.answer_sealed(Outcome::Value(filled.value.clone())));
+            }
+            Ok(_) => {
+                self.fence();
+                self.lead.take().map(Lead::dismiss);
+            }
+            Err(error) => {
+                self.tell(&Event::Degraded(&error));
+                self.lease = None;
+                lease.abandon(None, Duration::ZERO);
+                self.lead.take().map(|lead| lead.answer_sealed(Outcome::Value(filled.value.clone())));
+            }
+        }
+        filled.value
+    }
+
+    /// Frees the lease of a value that is not stored. Those who wait get it all the same, unless the lease was lost:
+    /// then an invalidation may lie between.
+    async fn discard(mut self: Box<Self>, value: SharedValue) -> SharedValue {
+        if let Some(lease) = self.lease.clone() {
+            self.seal();
+            let freed = lease.store.abandon(Abandon::new(&lease.key, lease.token)).await;
+            self.engine.note(&lease.store, &freed);
+            self.lease = None;
+            match freed {
+                Ok(Released::NotOwned) => {
+                    self.fence();
+                    self.lead.take().map(Lead::dismiss);
+                }
+                Ok(_) => {}
+                Err(_) => lease.abandon(None, Duration::ZERO),
+            }
+        } else if self.lead.is_some() {
+            self.seal();
+            self.site.count(Count::Duplicate);
+        }
+        self.lead.take().map(|lead| lead.answer_sealed(Outcome::Value(value.clone())));
+        value
+    }
+
+    fn seal(&self) {
+        if let Some(lead) = &self.lead {
+            lead.seal();
+        }
+    }
+
+    fn payload(&self, lease: &Lease, value: &SharedValue) -> Result<Payload, String> {
+        if lease.store.medium() != Medium::Bytes {
+            return Ok(Payload::Value(value.clone()));
+        }
+        let Some(wire) = &self.value.wire else { return Err("a `local` value".to_owned()) };
+        (wire.encode)(self.engine.codec, &**value).map(Payload::Bytes).map_err(|error| error.to_string())
+    }
+
+    async fn store(
+        &self,
+        lease: &Lease,
+        payload: &Payload,
+        filled: &Filled,
+    ) -> Result<Published, BackendError> {
+        let codec = if matches!(payload, Payload::Bytes(_)) { self.engine.codec.number() } else { 0 };
+        let stamp = Stamp::new(self.kind, codec, filled.took, lease.token);
+        let (soft, hard) = self.ttls(lease.brief, filled.negative);
+        let request = Publish::new(&lease.key, lease.token, payload.clone(), stamp, soft, hard);
+        lease.store.publish(request).await
+    }
+
+    /// The soft and the hard TTL, shortened by one random factor, so that keys filled together do not expire together.
+    fn ttls(&self, brief: bool, negative: bool) -> (Duration, Duration) {
+        let hard = if negative { self.terms.negative_ttl } else { self.terms.ttl };
+        let soft = self.terms.soft_ttl.min(hard);
+        if brief {
+            let brief = self.engine.hold.min(soft);
+            return (brief, brief);
+        }
+        if !self.engine.jitter {
+            return (soft, hard);
+        }
+        let factor = 1.0 - self.engine.clock.fraction() * self.terms.jitter;
+        let shorten = |ttl: Duration| ttl.mul_f64(factor).max(Duration::from_millis(1));
+        (shorten(soft), shorten(hard))
+    }
+}

@@ -1,0 +1,61 @@
+//! The engine through its public face, on the in-process backends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use singleflight_core::{FlightError, NoopBackend, SingleFlight, control};
+use tokio::time::sleep;
+
+async fn load(count: &AtomicUsize, took: u64) -> Result<u32, FlightError> {
+    count.fetch_add(1, Ordering::SeqCst);
+    sleep(Duration::from_millis(took)).await;
+    Ok(7)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_herd_becomes_one_load() {
+    let flights = SingleFlight::in_memory();
+    let count = Arc::new(AtomicUsize::new(0));
+    let herd: Vec<_> = (0..200)
+        .map(|_| {
+            let (flights, count) = (flights.clone(), count.clone());
+            tokio::spawn(async move { flights.flight("k").run(|| load(&count, 100)).await })
+        })
+        .collect();
+    for call in herd {
+        assert_eq!(call.await.unwrap().unwrap(), 7);
+    }
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+    assert_eq!(flights.in_progress(), 0);
+    let total = flights.statistics().total;
+    assert_eq!((total.fills, total.follows), (1, 199));
+    assert_eq!(flights.flight("k").run(|| load(&count, 100)).await.unwrap(), 7);
+    assert_eq!(flights.statistics().total.hits, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn noop_runs_every_body() {
+    let flights = SingleFlight::on(NoopBackend);
+    let count = AtomicUsize::new(0);
+    let calls = (0..3).map(|_| flights.flight("k").run(|| load(&count, 10)));
+    for call in calls {
+        call.await.unwrap();
+    }
+    assert_eq!(count.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn bypass_and_refresh_do_what_they_say() {
+    let flights = SingleFlight::in_memory();
+    let count = AtomicUsize::new(0);
+    let call = || flights.flight("k").run(|| load(&count, 10));
+    control::bypass(call()).await.unwrap();
+    assert_eq!(flights.statistics().total.fills, 0);
+    call().await.unwrap();
+    call().await.unwrap();
+    assert_eq!(count.load(Ordering::SeqCst), 2);
+    let (_, outcomes) = control::outcome(control::refresh(call())).await;
+    assert_eq!(outcomes, [control::CallOutcome::Filled]);
+    assert_eq!(count.load(Ordering::SeqCst), 3);
+}
