@@ -61,7 +61,7 @@ use proc_macro::TokenStream;
 /// | `errors` | `"share"` (default), `"retry"` | whether the callers that waited for a failed load get its error, or each try in turn |
 /// | `share_error` | path of a `fn(&E) -> E` | how to copy an error that is neither `Clone` nor `From<FlightError>` |
 /// | `cache_if` | path of a `fn(&T) -> bool` | whether to keep a value; its caller gets it either way. `T` is what stands in `Ok` for a `Result`, else what is returned |
-/// | `flights` | expression, `&SingleFlight` | the engine; default: the one in scope, else the one installed, else one in memory |
+/// | `flights` | expression, `&SingleFlight` | the engine; default: the one in scope, else the one installed, else one in memory. Where the body moves what it borrows from, clone: `&self.flights.clone()` |
 /// | `policy` | path of a `const` `Policy` | defaults that functions share; what the attribute says wins |
 /// | `name` | text, `module::function` | the label in statistics and metrics; functions with one name and one value type share values |
 /// | `crate` | path, `::singleflight_core` | the crate, if it has another name or is re-exported |
@@ -69,7 +69,8 @@ use proc_macro::TokenStream;
 ///
 /// A duration is a whole number of seconds (`30`), text with a unit (`"250ms"`, `"30s"`, `"5m"`, `"1h"`, `"2d"`) or the
 /// path of a constant, a `u64` (seconds; for `lock_ttl_ms` milliseconds) or a `Duration`: `ttl = Self::TTL`. All are
-/// checked by the compiler: a zero, or a `soft_ttl` above the `ttl`, does not build.
+/// checked by the compiler: a zero, or a `soft_ttl` above the `ttl`, does not build. (Paths such as `Self::TTL` and
+/// `Db::TTL`, whose constant may depend on type parameters, are checked by `cargo build`, but not by `cargo check`.)
 ///
 /// # Keys
 ///

@@ -186,18 +186,18 @@ fn sharing(args: &Args) -> Sharing {
     }
 }
 
-/// Whether a path may name a type parameter, of the function or of what surrounds it.
+/// Whether a path may name a type parameter, of the function or of what surrounds it, which an attribute does not see:
+/// `Db::TTL` may be the constant of a parameter as well as of a type.
 fn may_be_generic(path: Option<&ExprPath>, names: &Names<'_>) -> bool {
     let Some(path) = path else { return false };
     let Some(first) = path.path.segments.first() else { return false };
     path.qself.is_some()
-        || first.ident == "Self"
+        || path.path.segments.iter().any(|segment| !segment.arguments.is_none())
+        || (path.path.segments.len() > 1 && first.ident.to_string().starts_with(char::is_uppercase))
         || names.params().any(|param| match param {
-            GenericParam::Type(param) => param.ident == first.ident,
             GenericParam::Const(param) => param.ident == first.ident,
-            GenericParam::Lifetime(_) => false,
+            GenericParam::Type(_) | GenericParam::Lifetime(_) => false,
         })
-        || (path.path.segments.len() > 1 && return_type::looks_like_a_parameter(&first.ident))
 }
 
 impl PolicyModel {
