@@ -136,7 +136,8 @@ impl<'a, R> Call<'a, R> {
             let Some(request) = self.request() else {
                 return Entered::Fill(Fill { typed: self.typed, leader: None });
             };
-            let verdict = request.run().await;
+            // On the heap, so that an annotated function's future stays about as large as its body's.
+            let (request, verdict) = Box::pin(request.run()).await;
             if let Some(entered) = self.entered(&request, verdict) {
                 return entered;
             }

@@ -132,7 +132,12 @@ impl Engine {
 
 impl Request {
     /// Carries the call as far as it goes without running its body.
-    pub(crate) async fn run(&self) -> Verdict {
+    pub(crate) async fn run(self) -> (Self, Verdict) {
+        let verdict = self.carry().await;
+        (self, verdict)
+    }
+
+    async fn carry(&self) -> Verdict {
         let engine = &*self.engine;
         let purpose = if self.scope.refresh { Purpose::Renewal } else { Purpose::Fill };
         let deadline = far(engine.clock.now(), self.terms.wait);
