@@ -110,15 +110,17 @@ impl SingleFlight {
         engine.local.post(Note::Invalidate { key: key.clone() });
         let wire_key = engine.wire_key(&key);
         let invalidated = engine.backend.invalidate(&wire_key).await;
-        engine.table.detach(&key);
-        engine.link().note(&invalidated, engine.clock.now());
-        match invalidated {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                engine.link().remember(&wire_key);
-                Err(error)
+        let (link, now) = (engine.link(), engine.clock.now());
+        link.note(&invalidated, now);
+        if invalidated.is_err() {
+            link.remember(&wire_key);
+            // One time-out does not open the breaker, but nothing may be read before this has been sent.
+            if link.is_up() {
+                link.down(now);
             }
         }
+        engine.table.detach(&key);
+        invalidated.map(drop)
     }
 
     /// Invalidates without waiting, for `Drop`: done as soon as the backend can.
