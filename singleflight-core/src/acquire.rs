@@ -234,7 +234,7 @@ impl<'a> Approach<'a> {
                 Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen())))
             }
             End::Unleased => {
-                let ends = far(call.engine.clock.now(), call.terms.wait);
+                let ends = far(call.engine.clock.now(), call.terms.max_hold);
                 lead.set_terms(call.terms.lease, Some(ends));
                 Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen())))
             }

@@ -299,7 +299,8 @@ impl Request {
             OnTimeout::Fail | OnTimeout::Load => {}
         }
         course.purpose = Purpose::Overdue;
-        course.deadline = far(self.engine.clock.now(), self.terms.wait);
+        // As long as that load may last: a budget that is over already (it may be zero) is not a budget for this.
+        course.deadline = far(self.engine.clock.now(), self.terms.max_hold + self.terms.lease);
         None
     }
 
