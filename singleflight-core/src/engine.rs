@@ -205,7 +205,8 @@ impl Request {
     fn manner(&self, course: &Course, route: &Route) -> Manner {
         let impatient = self.gives_way(course);
         let busy = !route.wire || course.purpose != Purpose::Fill;
-        Manner { deadline: course.deadline, impatient, patience: self.terms.lease, busy }
+        let now = self.engine.clock.now();
+        Manner { now, deadline: course.deadline, impatient, patience: self.terms.lease, busy }
     }
 
     /// Whether this call is content with the copy it has seen. A copy that is only to be refreshed early is fresh.
