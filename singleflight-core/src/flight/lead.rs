@@ -59,13 +59,16 @@ impl<C: Crew> Lead<C> {
         }
     }
 
-    /// Tells those who will not wait that the fill is on.
-    pub(crate) fn busy(&self) {
+    /// Tells those who will not wait whether the fill is on, here or elsewhere.
+    pub(crate) fn set_busy(&self, busy: bool) {
         let mut state = lock(&self.flight.state);
-        if state.busy || state.reign != self.reign {
+        if state.busy == busy || state.reign != self.reign {
             return;
         }
-        state.busy = true;
+        state.busy = busy;
+        if !busy {
+            return;
+        }
         let impatient = state.seats.iter_mut().filter(|(_, seat)| seat.impatient);
         let wakers: Wakers = impatient.filter_map(|(_, seat)| seat.waker.take()).collect();
         drop(state);

@@ -199,7 +199,7 @@ fn the_impatient_leave_when_the_fill_is_on() {
     let Joined::Follow(mut impatient) = world.join_as(100, true, false) else { panic!("it may be a hit") };
     let mut patient = world.follow(100);
     assert!(poll(&mut impatient).is_none());
-    lead.busy();
+    lead.set_busy(true);
     assert!(matches!(poll(&mut impatient), Some(Followed::Busy)));
     assert!(poll(&mut patient).is_none());
     assert!(matches!(world.join_as(100, true, false), Joined::Busy));
