@@ -237,6 +237,7 @@ impl<'a> Approach<'a> {
         let Self { call, lead, .. } = self;
         match end {
             End::Granted(lease) => {
+                lead.board();
                 lead.set_terms(lease.ttl, Some(far(call.engine.clock.now(), call.terms.max_hold)));
                 Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen())))
             }
@@ -270,8 +271,13 @@ impl<'a> Approach<'a> {
                 None
             }
             End::Finish(lease, filled) => {
-                let leader = Leader::new(call, lead, Some(lease), None);
-                Some(Verdict::Coalesced(leader.finish(filled).await))
+                let value = filled.value.clone();
+                if Leader::new(call, lead, Some(lease), None).finish(filled).await {
+                    return Some(Verdict::Coalesced(value));
+                }
+                // The body was not this caller's, and may have run long before it came.
+                course.start_again(call.scope.refresh);
+                None
             }
         }
     }
