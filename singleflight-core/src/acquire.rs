@@ -105,6 +105,10 @@ impl<'a> Approach<'a> {
     /// Looks in the store. What it answers is only for those who came before the question.
     async fn look(&mut self, course: &mut Course) -> Option<End> {
         self.look = false;
+        if course.purpose == Purpose::Fill {
+            // What is about to be found may be fresh: nobody is to leave because of a fill that is over.
+            self.lead.set_busy(false);
+        }
         self.lead.seal();
         match self.call.read(&self.lead, &mut self.route).await {
             Looked::Fresh(found) => Some(End::Found(Outcome::Value(found.value))),
@@ -129,7 +133,6 @@ impl<'a> Approach<'a> {
 
     /// Asks for the lease, and waits if someone else has it.
     async fn ask(&mut self, course: &Course) -> Option<End> {
-        self.lead.busy();
         let Route { store, key, brief, .. } = self.route.clone();
         let lease = Lease { store, key, token: self.token, ttl: self.call.terms.lease, brief };
         if !self.lead.set_stage(Stage::Asked(lease.clone())) {
@@ -141,13 +144,17 @@ impl<'a> Approach<'a> {
         let asked = alive(&self.lead, self.call, lease.store.acquire(request)).await;
         self.call.engine.note(&lease.store, &asked);
         match asked {
-            Ok(Acquired::Granted) => self.granted(lease, course).await,
+            Ok(Acquired::Granted) => {
+                self.lead.set_busy(true);
+                self.granted(lease, course).await
+            }
             Ok(Acquired::Fresh) => {
                 self.look = true;
                 None
             }
             Ok(Acquired::CoolingDown { message, .. }) => Some(self.cooling(&message, course)),
             Ok(Acquired::Held { grant, left }) => {
+                self.lead.set_busy(true);
                 self.call.site.count(Count::Held);
                 self.wait(&lease, grant, left, course).await
             }
@@ -251,6 +258,7 @@ impl<'a> Approach<'a> {
                 if lease.brief {
                     call.site.count(Count::Degraded);
                 }
+                lead.board();
                 lead.set_terms(lease.ttl, Some(far(now, call.terms.max_hold)));
                 Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now))))
             }
@@ -284,8 +292,13 @@ impl<'a> Approach<'a> {
                 None
             }
             End::Finish(lease, filled) => {
-                let leader = Leader::new(call, lead, Some(lease), None);
-                Some(Verdict::Coalesced(leader.finish(filled).await))
+                let value = filled.value.clone();
+                if Leader::new(call, lead, Some(lease), None).finish(filled).await {
+                    return Some(Verdict::Coalesced(value));
+                }
+                // The body was not this caller's, and may have run long before it came.
+                course.start_again(call.scope.refresh);
+                None
             }
         }
     }

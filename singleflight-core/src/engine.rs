@@ -154,8 +154,6 @@ impl Request {
             let done = match engine.table.join(&id, self.manner(&course, &route)) {
                 Joined::Lead(lead) => Approach::new(self, lead, route, &course).run(&mut course).await,
                 Joined::Follow(follow) => self.follow(follow, route, &mut course).await,
-                // Where nobody waits there is no watchdog: whoever would pass by looks after the leader.
-                Joined::Busy if engine.table.relieve(&id, engine.clock.now()) => None,
                 Joined::Busy => Some(self.lose(&course)),
             };
             if let Some(verdict) = done {
@@ -226,7 +224,8 @@ impl Request {
     fn manner(&self, course: &Course, route: &Route) -> Manner {
         let impatient = self.gives_way(course);
         let busy = !route.wire || course.purpose != Purpose::Fill;
-        Manner { deadline: course.deadline, impatient, patience: self.terms.lease, busy }
+        let now = self.engine.clock.now();
+        Manner { now, deadline: course.deadline, impatient, patience: self.terms.lease, busy }
     }
 
     /// Whether this call is content with the copy it has seen. A copy that is only to be refreshed early is fresh.
