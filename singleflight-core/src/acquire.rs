@@ -115,6 +115,10 @@ impl<'a> Approach<'a> {
             Looked::Stale(found) if course.purpose == Purpose::Fill => {
                 Some(End::Found(Outcome::Stale(found)))
             }
+            // To be refreshed early, and somebody just did or will: rolling the dice again would ask for ever.
+            Looked::Stale(found) if !found.stale && !self.force => {
+                Some(End::Found(Outcome::Value(found.value)))
+            }
             Looked::Stale(found) => {
                 course.seen = Some(found);
                 None

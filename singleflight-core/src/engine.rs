@@ -294,7 +294,8 @@ impl Request {
     /// What a caller does that finds someone else loading.
     pub(crate) fn lose(&self, course: &Course) -> Verdict {
         if let Some(found) = course.seen.as_ref().filter(|_| self.takes_stale(course)) {
-            return Verdict::Stale(found.value.clone());
+            let value = found.value.clone();
+            return if found.stale { Verdict::Stale(value) } else { Verdict::Fresh(value) };
         }
         if self.terms.losers == Losers::Default {
             Verdict::Default
