@@ -214,9 +214,6 @@ impl<'a> Approach<'a> {
                 None
             }
             Woken::Overdue => Some(End::Overdue),
-            // A caller that cannot be told, or will try for itself, asks for the lease.
-            Woken::Failed(_) if !self.call.shares_failures() => None,
-            Woken::Failed(message) => Some(End::Failed(failed(&message, FlightErrorKind::LoadFailed))),
         }
     }
 
@@ -231,6 +228,10 @@ impl<'a> Approach<'a> {
 
     /// A load failed a moment ago.
     fn cooling(&self, message: &Arc<str>, course: &Course) -> End {
+        if course.seen.is_none() && self.call.terms.retry_errors {
+            // It tries for itself, in spite of it.
+            return End::Unleased;
+        }
         self.call.site.count(Count::Cooling);
         let (key, now) = (&self.call.id.key, self.call.engine.clock.now());
         if let Some(failed) = self.call.engine.cooling.recall(key, self.call.kind.identity, now) {
@@ -267,6 +268,7 @@ impl<'a> Approach<'a> {
                 Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now))))
             }
             End::Unleased => {
+                lead.board();
                 lead.set_terms(call.terms.lease, Some(far(now, call.terms.max_hold)));
                 Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen(now))))
             }
@@ -284,7 +286,7 @@ impl<'a> Approach<'a> {
                 lead.answer(Outcome::Failed(failed.clone()));
                 call.fail(failed, course)
             }
-            End::Lost => Some(call.lose(course)),
+            End::Lost => call.lose(course),
             End::Circle => Some(Verdict::Bare),
             End::Overdue => {
                 // Others have longer: the next one goes on with the wait.

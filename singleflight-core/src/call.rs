@@ -132,15 +132,19 @@ impl<'a, R> Call<'a, R> {
     /// # Cancel safety
     /// Dropping it affects this caller alone.
     pub async fn enter(&self) -> Entered<'a, R> {
+        let mut retry = false;
         loop {
-            let Some(request) = self.request() else {
+            let Some(mut request) = self.request() else {
                 return Entered::Fill(Fill { typed: self.typed, leader: None });
             };
+            request.terms.retry_errors |= retry;
             // On the heap, so that an annotated function's future stays about as large as its body's.
             let (request, verdict) = Box::pin(request.run()).await;
             if let Some(entered) = self.entered(&request, verdict) {
                 return entered;
             }
+            // It was told of a failure that its type cannot carry: from here on it tries for itself.
+            retry = true;
         }
     }
 
@@ -229,9 +233,6 @@ impl<R> Fill<'_, R> {
     /// # Cancel safety
     /// Dropping it drops the body; the lease goes to one of those who wait, which runs its own.
     pub async fn run<F: Future<Output = R>>(self, body: Pin<&mut F>) -> R {
-        if let Some(leader) = &self.leader {
-            leader.scope.note(CallOutcome::Filled);
-        }
         Run::new(self.typed, body, self.leader).await
     }
 }

@@ -85,7 +85,11 @@ pub(crate) struct Route {
 
 /// What one caller knows so far.
 pub(crate) struct Course {
+    /// When it called.
+    pub(crate) arrived: Instant,
     /// When its wait budget ends.
+    budget: Instant,
+    /// When it stops to wait for what it is waiting for.
     pub(crate) deadline: Instant,
     pub(crate) purpose: Purpose,
     /// The copy to fall back on.
@@ -140,8 +144,9 @@ impl Request {
     async fn carry(&self) -> Verdict {
         let engine = &*self.engine;
         let purpose = if self.scope.refresh { Purpose::Renewal } else { Purpose::Fill };
-        let deadline = far(engine.clock.now(), self.terms.wait);
-        let mut course = Course { deadline, purpose, seen: None, newer: false };
+        let arrived = engine.clock.now();
+        let budget = far(arrived, self.terms.wait);
+        let mut course = Course { arrived, budget, deadline: budget, purpose, seen: None, newer: false };
         loop {
             let route = self.route(&course).await;
             if let Some(verdict) = self.look_here(&route, &mut course) {
@@ -154,7 +159,7 @@ impl Request {
             let done = match engine.table.join(&id, self.manner(&course, &route)) {
                 Joined::Lead(lead) => Approach::new(self, lead, route, &course).run(&mut course).await,
                 Joined::Follow(follow) => self.follow(follow, route, &mut course).await,
-                Joined::Busy => Some(self.lose(&course)),
+                Joined::Busy => self.lose(&mut course),
             };
             if let Some(verdict) = done {
                 return verdict;
@@ -225,7 +230,14 @@ impl Request {
         let impatient = self.gives_way(course);
         let busy = !route.wire || course.purpose != Purpose::Fill;
         let now = self.engine.clock.now();
-        Manner { now, deadline: course.deadline, impatient, patience: self.terms.lease, busy }
+        Manner {
+            arrived: course.arrived,
+            now,
+            deadline: course.deadline,
+            impatient,
+            patience: self.terms.lease,
+            busy,
+        }
     }
 
     /// Whether this call is content with the copy it has seen. A copy that is only to be refreshed early is fresh.
@@ -262,7 +274,7 @@ impl Request {
                 Approach::new(self, lead, route, course).run(course).await
             }
             Followed::Expired => self.overdue(course),
-            Followed::Busy => Some(self.lose(course)),
+            Followed::Busy => self.lose(course),
         }
     }
 
@@ -292,15 +304,20 @@ impl Request {
     }
 
     /// What a caller does that finds someone else loading.
-    pub(crate) fn lose(&self, course: &Course) -> Verdict {
+    pub(crate) fn lose(&self, course: &mut Course) -> Option<Verdict> {
         if let Some(found) = course.seen.as_ref().filter(|_| self.takes_stale(course)) {
             let value = found.value.clone();
-            return if found.stale { Verdict::Stale(value) } else { Verdict::Fresh(value) };
+            return Some(if found.stale { Verdict::Stale(value) } else { Verdict::Fresh(value) });
         }
-        if self.terms.losers == Losers::Default {
-            Verdict::Default
-        } else {
-            self.refuse(FlightErrorKind::Busy)
+        match self.terms.losers {
+            Losers::Default => Some(Verdict::Default),
+            Losers::Fail if self.can_fail => Some(self.refuse(FlightErrorKind::Busy)),
+            // The copy it was content with is gone by now.
+            _ => {
+                course.seen = None;
+                course.start_again(self.scope.refresh);
+                None
+            }
         }
     }
 
@@ -368,6 +385,7 @@ impl Course {
     /// Looks again from the beginning.
     pub(crate) fn start_again(&mut self, refresh: bool) {
         self.purpose = if refresh { Purpose::Renewal } else { Purpose::Fill };
+        self.deadline = self.budget;
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::backend::SharedValue;
 use crate::clock::far;
-use crate::control::{Frame, Scope};
+use crate::control::{CallOutcome, Frame, Scope};
 use crate::engine::{Engine, Request};
 use crate::entry::Kind;
 use crate::error::{FlightErrorKind, clip};
@@ -277,11 +277,14 @@ impl Leader {
     /// The body failed: what its own caller gets.
     fn give_up<R>(mut self: Box<Self>, typed: &dyn Typed<R>, result: R, failure: Failure) -> R {
         self.filled(self.engine.clock.now().saturating_duration_since(self.began), false);
+        let scope = self.scope.clone();
         let Failure { error, message } = failure;
         let failure = Failure { error, message: clip(&message).into() };
         self.fail(Failed { failure, kind: FlightErrorKind::LoadFailed });
         // A failed refresh leaves the copy, also for the one who tried.
-        self.seen.take().and_then(|found| typed.give(&*found.value)).unwrap_or(result)
+        let copy = self.seen.take().and_then(|found| typed.give(&*found.value));
+        scope.note(if copy.is_some() { CallOutcome::Stale } else { CallOutcome::Failed });
+        copy.unwrap_or(result)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::backend::{Abandon, Medium, Publish, Published, Released, SharedValue};
+use crate::control::CallOutcome;
 use crate::entry::{Payload, Stamp};
 use crate::error::{BackendError, BackendErrorKind};
 use crate::fill::Leader;
@@ -16,6 +17,7 @@ impl Leader {
     pub(crate) async fn publish(self: Box<Self>, loaded: Loaded) -> SharedValue {
         let took = self.engine.clock.now().saturating_duration_since(self.began);
         self.filled(took, true);
+        self.scope.note(CallOutcome::Filled);
         let Loaded { value, negative, keep } = loaded;
         let filled = Filled { value: value.clone(), negative, took };
         if keep {
@@ -60,16 +62,15 @@ impl Leader {
                 self.fence();
                 self.lead.take().map(Lead::dismiss);
             }
+            Err(error) if error.kind() == BackendErrorKind::Refused => {
+                self.tell(&Event::Degraded(&error));
+                return self.discard(filled.value).await;
+            }
             Err(error) => {
                 self.tell(&Event::Degraded(&error));
                 self.lease = None;
                 lease.abandon(None, Duration::ZERO);
-                let (lead, outcome) = (self.lead.take(), Outcome::Value(filled.value.clone()));
-                // Only the holder of the lease is told that a write is refused; after silence nothing is known.
-                let held = error.kind() == BackendErrorKind::Refused;
-                lead.map(
-                    |lead| if held { lead.answer_sealed(outcome) } else { lead.answer_boarded(outcome) },
-                );
+                self.lead.take().map(|lead| lead.answer_boarded(Outcome::Value(filled.value.clone())));
             }
         }
         stored
@@ -82,7 +83,8 @@ impl Leader {
         let Some(lease) = self.lease.clone() else {
             if let Some(lead) = self.lead.take() {
                 self.site.count(Count::Duplicate);
-                lead.answer(outcome);
+                // Without a lease an invalidation elsewhere goes unheard: only for those who called before the load.
+                lead.answer_arrived(outcome, self.began);
             }
             return false;
         };

@@ -34,10 +34,12 @@ impl<R: Send + 'static> Fill<'_, R> {
         };
         let copy = leader.seen.as_ref().filter(|found| !found.stale || leader.terms.losers != Losers::Wait);
         let answer = copy.and_then(|found| self.typed.give(&*found.value));
-        let outcome = if answer.is_some() { CallOutcome::Stale } else { CallOutcome::Filled };
-        leader.scope.note(outcome);
+        let mut leader = leader;
         if answer.is_some() {
             leader.site.count(Count::Stale);
+            leader.scope.note(CallOutcome::Stale);
+            // Its caller is answered: how the fill ends is not this call's outcome any more.
+            leader.scope.outcomes = None;
         }
         let fill = runtime.spawn(async move { Run::new(&plan, pin!(body), Some(leader)).await });
         match answer {

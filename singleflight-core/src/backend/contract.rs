@@ -55,8 +55,8 @@ pub trait LeaseBackend: Send + Sync + fmt::Debug + 'static {
     ///
     /// Atomic: the entry is looked at and the lease taken in one step. In this order:
     /// 1. unless forced, a fresh entry of the wanted [`Kind`] → [`Acquired::Fresh`];
-    /// 2. the failure of the grant named by `waited_on`, if it ended in one less than a second ago, or a cool-down →
-    ///    [`Acquired::CoolingDown`] (`waited_on` concerns only those who were already waiting; of several failures of
+    /// 2. the failure of the grant named by `waited_on`, if it ended in one less than a second ago, or a cool-down, of
+    ///    the wanted identity (the lease remembers whose it is) → [`Acquired::CoolingDown`] (`waited_on` concerns only those who were already waiting; of several failures of
     ///    one key the last need be remembered);
     /// 3. no lease, an expired one, or one with this very token (a repeat; its TTL starts again) → [`Acquired::Granted`];
     /// 4. [`Acquired::Held`].
@@ -74,8 +74,8 @@ pub trait LeaseBackend: Send + Sync + fmt::Debug + 'static {
     /// lease ends as if abandoned without a failure.
     ///
     /// # Errors
-    /// When the store cannot be asked, or cannot write. The second is of the kind
-    /// [`Refused`](crate::error::BackendErrorKind::Refused), is told only to whom the lease belongs, and frees it.
+    /// When the store cannot be asked, or cannot write
+    /// ([`Refused`](crate::error::BackendErrorKind::Refused)); the lease is then as it was.
     async fn publish(&self, request: Publish<'_>) -> Result<Published, BackendError>;
 
     /// Ends the lease without a value and wakes whoever watches, if the token still holds the lease.

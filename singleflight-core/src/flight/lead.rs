@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::state::{Done, State, Wakers, wake};
+use super::state::{Before, Done, State, Wakers, wake};
 use super::{Crew, Flight, FlightTable};
 use crate::sync::{Arc, lock};
 
@@ -95,26 +95,31 @@ impl<C: Crew> Lead<C> {
 
     /// Ends the flight with an outcome for everyone; `false` if this leader was deposed.
     pub(crate) fn answer(self, outcome: C::Outcome) -> bool {
-        self.end(Some(outcome), |_| u64::MAX)
+        self.end(Some(outcome), |_| Before::EVERYONE)
     }
 
     /// Ends the flight with what the store answered: those who came after [`seal`](Self::seal) look again.
     pub(crate) fn answer_sealed(self, outcome: C::Outcome) -> bool {
-        self.end(Some(outcome), |state| state.sealed)
+        self.end(Some(outcome), |state| Before::Ticket(state.sealed))
     }
 
     /// Ends the flight with what the body gave and the store has not confirmed: those who came after
     /// [`board`](Self::board) look again.
     pub(crate) fn answer_boarded(self, outcome: C::Outcome) -> bool {
-        self.end(Some(outcome), |state| state.boarded)
+        self.end(Some(outcome), |state| Before::Ticket(state.boarded))
+    }
+
+    /// Ends the flight with an outcome for those who called before `moment`.
+    pub(crate) fn answer_arrived(self, outcome: C::Outcome, moment: Instant) -> bool {
+        self.end(Some(outcome), |_| Before::Moment(moment))
     }
 
     /// Ends the flight without an outcome: everyone looks again.
     pub(crate) fn dismiss(self) -> bool {
-        self.end(None, |_| u64::MAX)
+        self.end(None, |_| Before::NOBODY)
     }
 
-    fn end(mut self, outcome: Option<C::Outcome>, before: impl Fn(&State<C>) -> u64) -> bool {
+    fn end(mut self, outcome: Option<C::Outcome>, before: impl Fn(&State<C>) -> Before) -> bool {
         self.over = true;
         let flight = &self.flight;
         let mut shard = lock(flight.table.shard(&flight.id.key));
@@ -150,7 +155,7 @@ impl<C: Crew> Lead<C> {
             None
         } else {
             // Under the table's lock nobody can join now. Seats that have expired but not yet left look again.
-            state.done = Some(Done { outcome: None, before: 0 });
+            state.done = Some(Done { outcome: None, before: Before::NOBODY });
             state.reign += 1;
             FlightTable::remove(&mut shard, flight);
             wakers = state.everyone();

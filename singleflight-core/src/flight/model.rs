@@ -73,7 +73,14 @@ impl World {
 
     fn manner(&self) -> Manner {
         let deadline = self.now + Duration::from_secs(60);
-        Manner { now: self.now, deadline, impatient: false, patience: Duration::from_secs(10), busy: true }
+        Manner {
+            arrived: self.now,
+            now: self.now,
+            deadline,
+            impatient: false,
+            patience: Duration::from_secs(10),
+            busy: true,
+        }
     }
 
     /// Takes a lease unless a predecessor left one.

@@ -48,12 +48,35 @@ pub(super) struct Watch {
 pub(super) struct Done<O> {
     /// `None`: look again.
     pub(super) outcome: Option<O>,
-    /// The outcome is for seats with a ticket below this; the others look again.
-    pub(super) before: u64,
+    /// Whom the outcome is for; the others look again.
+    pub(super) before: Before,
+}
+
+/// Who may have an outcome.
+#[derive(Clone, Copy)]
+pub(super) enum Before {
+    /// Those who sat down before a ticket was given out.
+    Ticket(u64),
+    /// Those who called before a moment.
+    Moment(Instant),
+}
+
+impl Before {
+    pub(super) const EVERYONE: Self = Self::Ticket(u64::MAX);
+    pub(super) const NOBODY: Self = Self::Ticket(0);
+
+    pub(super) fn includes(self, seat: &Seat) -> bool {
+        match self {
+            Self::Ticket(ticket) => seat.ticket < ticket,
+            Self::Moment(moment) => seat.arrived < moment,
+        }
+    }
 }
 
 pub(super) struct Seat {
     pub(super) ticket: u64,
+    /// When its caller called, which may be long before it sat down.
+    pub(super) arrived: Instant,
     pub(super) waker: Option<Waker>,
     pub(super) standing: Standing,
     /// Leaves as soon as the flight is busy.
@@ -92,10 +115,15 @@ impl<C: Crew> State<C> {
     }
 
     /// Takes a seat; the waker is the watchdog's, if this deadline comes before it would look.
-    pub(super) fn sit(&mut self, deadline: Instant, impatient: bool) -> (usize, Option<Waker>) {
+    pub(super) fn sit(
+        &mut self,
+        arrived: Instant,
+        deadline: Instant,
+        impatient: bool,
+    ) -> (usize, Option<Waker>) {
         let ticket = self.tickets;
         self.tickets += 1;
-        let seat = Seat { ticket, waker: None, standing: Standing::Waiting, impatient };
+        let seat = Seat { ticket, arrived, waker: None, standing: Standing::Waiting, impatient };
         let at = self.seats.insert(seat);
         // Callers of one function come in the order of their deadlines, which makes this push O(1).
         self.line.push(Reverse((deadline, ticket, at)));

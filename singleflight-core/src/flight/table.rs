@@ -38,6 +38,8 @@ pub(crate) enum Joined<C: Crew> {
 /// How a caller joins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
+    /// When it called.
+    pub(crate) arrived: Instant,
     /// When it joins.
     pub(crate) now: Instant,
     /// When its wait budget ends.
@@ -89,7 +91,7 @@ impl<C: Crew> FlightTable<C> {
             // A leader that hangs does nothing that anyone could leave it to: the watchdog is to depose it.
             state.busy = false;
         }
-        let (at, watchdog) = state.sit(manner.deadline, manner.impatient);
+        let (at, watchdog) = state.sit(manner.arrived, manner.deadline, manner.impatient);
         let unwatched = !std::mem::replace(&mut state.watch.on, true);
         drop(state);
         drop(shard);

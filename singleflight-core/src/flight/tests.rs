@@ -50,8 +50,17 @@ impl World {
 
     fn join_as(&self, deadline: u64, impatient: bool, busy: bool) -> Joined<Hands> {
         let patience = Duration::from_secs(5);
-        self.table
-            .join(&id(1), Manner { now: self.at(0), deadline: self.at(deadline), impatient, patience, busy })
+        self.table.join(
+            &id(1),
+            Manner {
+                arrived: self.at(0),
+                now: self.at(0),
+                deadline: self.at(deadline),
+                impatient,
+                patience,
+                busy,
+            },
+        )
     }
 
     fn lead(&self) -> Lead<Hands> {
@@ -210,6 +219,7 @@ fn functions_that_share_a_key_do_not_share_a_flight() {
     let world = World::new();
     let _one = world.lead();
     let manner = Manner {
+        arrived: world.at(0),
         now: world.at(0),
         deadline: world.at(1),
         impatient: false,
@@ -229,6 +239,7 @@ fn p21_a_circle_of_waiting_fills_is_found_by_the_one_that_closes_it() {
     let world = World::new();
     let flight = |identity| {
         let manner = Manner {
+            arrived: world.at(0),
             now: world.at(0),
             deadline: world.at(1),
             impatient: false,
