@@ -23,7 +23,10 @@ use crate::world::{Answer, Call, Violation, World};
 /// What came of a schedule.
 #[derive(Debug)]
 pub(crate) struct Run {
+    /// The first.
     pub(crate) violation: Option<Violation>,
+    /// All oracles that failed: one, but for backends with a fault, whose runs go on to the end.
+    pub(crate) failed: Vec<&'static str>,
     pub(crate) counts: Counts,
     pub(crate) hash: u64,
     pub(crate) lines: Vec<String>,
@@ -98,6 +101,7 @@ impl Slots {
 impl<'a> Fleet<'a> {
     fn new(plan: &'a Plan, fault: Option<Fault>, verbose: bool) -> Self {
         let world = World::new(plan, verbose);
+        world.lock().goes_on = fault.is_some();
         let store: Arc<dyn LeaseBackend> = match fault {
             Some(fault) => Arc::new(Mutant::new(fault, Clock::system())),
             None => Arc::new(MemoryBackend::new()),
@@ -202,6 +206,7 @@ impl<'a> Fleet<'a> {
         }
         let run = Run {
             violation: state.violation.take(),
+            failed: std::mem::take(&mut state.failed).into_iter().collect(),
             counts,
             hash: state.record.hash,
             lines: state.record.lines.take().unwrap_or_default(),
@@ -220,7 +225,7 @@ fn state_is_over(world: &World, now: Duration) -> bool {
     if let Some(call) = state.calls.iter().position(late) {
         state.violate("P16", || format!("call {call} hangs"));
     }
-    state.violation.is_some()
+    state.failed.contains("P16") || state.violation.is_some() && !state.goes_on
 }
 
 /// Begins one operation.
