@@ -11,7 +11,42 @@ const SCHEDULES: u64 = 50_000;
 const TIME: Duration = Duration::from_secs(60);
 
 /// How often an event must have occurred in 1000 schedules, about a third of what is usual.
-const FLOORS: &[(Kind, u64)] = &[];
+const FLOORS: &[(Kind, u64)] = &[
+    (Kind::CancelledLoading, 100),
+    (Kind::LoadFailed, 130),
+    (Kind::LoadPanicked, 50),
+    (Kind::LoadUnleased, 300),
+    (Kind::PausedPastLease, 12),
+    (Kind::Stalled, 90),
+    (Kind::CrashedLoading, 25),
+    (Kind::InvalidateDuringLoad, 100),
+    (Kind::InvalidateFailed, 45),
+    (Kind::OutageMet, 150),
+    (Kind::Probe, 30),
+    (Kind::RequestLost, 80),
+    (Kind::AnswerLost, 80),
+    (Kind::NoticeLost, 1),
+    (Kind::PostLost, 7),
+    (Kind::HeldUp, 25),
+    (Kind::TimedOut, 150),
+    (Kind::Granted, 700),
+    (Kind::GrantedForced, 100),
+    (Kind::Fresh, 35),
+    (Kind::Held, 600),
+    (Kind::CoolingDown, 15),
+    (Kind::StoredRepeat, 4),
+    (Kind::Refused, 50),
+    (Kind::Extended, 1000),
+    (Kind::RenewLost, 70),
+    (Kind::LeaseExpired, 20),
+    (Kind::StaleAnswers, 15),
+    (Kind::Follows, 300),
+    (Kind::WaitBudgets, 250),
+    (Kind::Takeovers, 100),
+    (Kind::Fenced, 250),
+    (Kind::Shared, 50),
+    (Kind::CoolingAnswers, 15),
+];
 
 #[test]
 fn simulation_even_seeds() {
