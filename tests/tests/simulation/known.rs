@@ -48,7 +48,12 @@ fn passes(seed: u64, mood: Mood, (terms, net): (Terms, Net), ops: Vec<Op>) -> Ru
 #[test]
 fn simulation_p19_a_wait_budget_of_zero_does_not_spin() {
     let terms = Terms { wait: 0, ..TERMS };
-    passes(7, Mood::Lively, (terms, NET), vec![call(16, 0, 30, OK), call(51, 0, 67, OK), call(68, 0, 0, OK)]);
+    passes(
+        7,
+        Mood::Lively,
+        (terms, NET),
+        vec![call(16, 0, 200, OK), call(51, 0, 67, OK), call(68, 0, 0, OK)],
+    );
 }
 
 /// The load after the wait budget was deposed after another budget, and every waiter loaded in turn.
