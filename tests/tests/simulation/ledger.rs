@@ -83,9 +83,9 @@ impl Ledger {
         self.live(key, now) == Some(token)
     }
 
-    /// Whether a lease ran out unnoticed.
-    pub(crate) fn expired(&self, key: usize, now: Duration) -> bool {
-        self.leases[key].is_some_and(|lease| now >= lease.until)
+    /// Whether a lease ran out since this was last asked.
+    pub(crate) fn expired(&mut self, key: usize, now: Duration) -> bool {
+        self.leases[key].take_if(|lease| now >= lease.until).is_some()
     }
 
     /// Until when there is an entry.

@@ -22,6 +22,7 @@ use tokio::time::sleep_until;
 
 use crate::event::Kind;
 use crate::ledger::{Fault, number};
+use crate::listen::Listening;
 use crate::plan::Net;
 use crate::world::{State, World};
 
@@ -362,36 +363,6 @@ fn abandon<'a>(key: &'a str, token: Token, failure: Option<&'a str>, cooldown: D
     let mut request = Abandon::new(key, token);
     (request.failure, request.cooldown) = (failure, cooldown);
     request
-}
-
-/// Hears what the network lets through.
-#[derive(Debug)]
-struct Listening {
-    world: Arc<World>,
-    id: u64,
-}
-
-#[async_trait]
-impl Watch for Listening {
-    async fn changed(&mut self) -> Change {
-        std::future::poll_fn(|cx| {
-            let mut state = self.world.lock();
-            let Some(watched) = state.ledger.watches.get_mut(&self.id) else { return Poll::Pending };
-            if watched.inbox.is_empty() {
-                watched.waker = Some(cx.waker().clone());
-                return Poll::Pending;
-            }
-            Poll::Ready(watched.inbox.remove(0))
-        })
-        .await
-    }
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        let watched = self.world.lock().ledger.watches.remove(&self.id);
-        drop(watched);
-    }
 }
 
 /// In-process stores answer at once.

@@ -159,6 +159,17 @@ impl Plan {
         plan
     }
 
+    /// In words, with what happened.
+    pub(crate) fn tell(&self, lines: &[String]) -> String {
+        let Self { seed, mood, processes, keys, terms, net, ops } = self;
+        let ops: Vec<_> = ops.iter().map(|op| format!("{op:?}")).collect();
+        format!(
+            "seed {seed}, {mood:?}, {processes} processes, {keys} keys\n{terms:?}\n{net:?}\n{}\n\n{}",
+            ops.join("\n"),
+            lines.join("\n")
+        )
+    }
+
     fn op(&self, rng: &mut Rng, burst: Ms) -> Op {
         let spread = *pick(rng, &[1, 1, 5, 40, 120]);
         let at = burst + rng.u64(0..spread);

@@ -71,14 +71,24 @@ const SIMPLER: &[fn(&mut Plan)] = &[
 ];
 
 const SIMPLER_OPS: &[fn(&mut What)] = &[
-    |what| call(what, |cancel, _, _, _| *cancel = None),
-    |what| call(what, |_, stall, _, _| *stall = None),
-    |what| call(what, |_, _, ends, _| *ends = Ends::Ok),
-    |what| call(what, |_, _, _, how| *how = How::Plain),
+    |what| {
+        if let What::Call { cancel, .. } = what {
+            *cancel = None;
+        }
+    },
+    |what| {
+        if let What::Call { stall, .. } = what {
+            *stall = None;
+        }
+    },
+    |what| {
+        if let What::Call { ends, .. } = what {
+            *ends = Ends::Ok;
+        }
+    },
+    |what| {
+        if let What::Call { how, .. } = what {
+            *how = How::Plain;
+        }
+    },
 ];
-
-fn call(what: &mut What, simplify: fn(&mut Option<u64>, &mut Option<(u64, u64)>, &mut Ends, &mut How)) {
-    if let What::Call { cancel, stall, ends, how, .. } = what {
-        simplify(cancel, stall, ends, how);
-    }
-}

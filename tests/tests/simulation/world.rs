@@ -34,6 +34,9 @@ pub(crate) struct State {
     pub(crate) ledger: Ledger,
     pub(crate) record: Record,
     pub(crate) violation: Option<Violation>,
+    /// Every oracle that failed, where a run goes on after the first.
+    pub(crate) failed: std::collections::BTreeSet<&'static str>,
+    pub(crate) goes_on: bool,
     queue: BTreeMap<(Duration, u64), Due>,
     queued: u64,
     /// Polls since the clock last moved.
@@ -116,6 +119,12 @@ pub(crate) enum Answer {
     Panic,
 }
 
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.oracle, self.text)
+    }
+}
+
 impl World {
     pub(crate) fn new(plan: &Plan, verbose: bool) -> Arc<Self> {
         let state = State {
@@ -131,6 +140,8 @@ impl World {
             ledger: Ledger::new(plan.keys),
             record: Record::new(verbose),
             violation: None,
+            failed: Default::default(),
+            goes_on: false,
             queue: BTreeMap::new(),
             queued: 0,
             polls: (Duration::ZERO, 0),
@@ -201,6 +212,7 @@ impl State {
     }
 
     pub(crate) fn violate(&mut self, oracle: &'static str, text: impl FnOnce() -> String) {
+        self.failed.insert(oracle);
         if self.violation.is_none() {
             let violation = Violation { oracle, text: text() };
             if let Some(lines) = &mut self.record.lines {
