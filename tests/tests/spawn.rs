@@ -80,6 +80,7 @@ impl Repo {
     losers = "default",
     default = owned
 )]
+#[expect(clippy::needless_lifetimes, reason = "named lifetimes are among the shapes")]
 async fn shapes<'a>(
     flights: &SingleFlight,
     text: &'a str,
