@@ -8,7 +8,7 @@ use crate::clock::far;
 use crate::engine::{Course, Request, Route, Verdict};
 use crate::error::{FlightErrorKind, MAX_MESSAGE};
 use crate::fill::Leader;
-use crate::flight::{Lead, Purpose};
+use crate::flight::{Blocked, Lead, Purpose};
 use crate::lease::{Failed, Filled, Keeper, Lease, Outcome, Stage};
 use crate::lookup::Looked;
 use crate::observe::Count;
@@ -41,6 +41,8 @@ enum End {
     Again,
     /// Run the body without a lease.
     Unleased,
+    /// The lease is held by a fill that waits for the one this call is made in.
+    Circle,
     /// A predecessor had the value already; its publish is finished.
     Finish(Lease, Filled),
 }
@@ -103,11 +105,19 @@ impl<'a> Approach<'a> {
     /// Looks in the store. What it answers is only for those who came before the question.
     async fn look(&mut self, course: &mut Course) -> Option<End> {
         self.look = false;
+        if course.purpose == Purpose::Fill {
+            // What is about to be found may be fresh: nobody is to leave because of a fill that is over.
+            self.lead.set_busy(false);
+        }
         self.lead.seal();
         match self.call.read(&self.lead, &mut self.route).await {
             Looked::Fresh(found) => Some(End::Found(Outcome::Value(found.value))),
             Looked::Stale(found) if course.purpose == Purpose::Fill => {
                 Some(End::Found(Outcome::Stale(found)))
+            }
+            // To be refreshed early, and somebody just did or will: rolling the dice again would ask for ever.
+            Looked::Stale(found) if !found.stale && !self.force => {
+                Some(End::Found(Outcome::Value(found.value)))
             }
             Looked::Stale(found) => {
                 course.seen = Some(found);
@@ -127,7 +137,6 @@ impl<'a> Approach<'a> {
 
     /// Asks for the lease, and waits if someone else has it.
     async fn ask(&mut self, course: &Course) -> Option<End> {
-        self.lead.busy();
         let Route { store, key, brief, .. } = self.route.clone();
         let lease = Lease { store, key, token: self.token, ttl: self.call.terms.lease, brief };
         if !self.lead.set_stage(Stage::Asked(lease.clone())) {
@@ -139,13 +148,17 @@ impl<'a> Approach<'a> {
         let asked = alive(&self.lead, self.call, lease.store.acquire(request)).await;
         self.call.engine.note(&lease.store, &asked);
         match asked {
-            Ok(Acquired::Granted) => self.granted(lease, course).await,
+            Ok(Acquired::Granted) => {
+                self.lead.set_busy(true);
+                self.granted(lease, course).await
+            }
             Ok(Acquired::Fresh) => {
                 self.look = true;
                 None
             }
             Ok(Acquired::CoolingDown { message, .. }) => Some(self.cooling(&message, course)),
             Ok(Acquired::Held { grant, left }) => {
+                self.lead.set_busy(true);
                 self.call.site.count(Count::Held);
                 self.wait(&lease, grant, left, course).await
             }
@@ -192,6 +205,7 @@ impl<'a> Approach<'a> {
         if self.waiting.grant().is_none() {
             self.call.site.count(Count::Wait);
         }
+        let Some(_blocked) = self.blocked_by_siblings() else { return Some(End::Circle) };
         let next = self.waiting.next(lease, grant, left, &self.call.engine.clock);
         match alive(&self.lead, self.call, next).await {
             Woken::Ask => None,
@@ -204,6 +218,15 @@ impl<'a> Approach<'a> {
             Woken::Failed(_) if !self.call.shares_failures() => None,
             Woken::Failed(message) => Some(End::Failed(failed(&message, FlightErrorKind::LoadFailed))),
         }
+    }
+
+    /// Notes that this flight, and the fills it is called in, wait for whoever has the lease, which may be another
+    /// flight of this process; `None` where that closes a circle.
+    fn blocked_by_siblings(&self) -> Option<Vec<Blocked<Keeper>>> {
+        let flight = self.lead.flight();
+        let siblings = self.call.engine.table.siblings(flight);
+        let waiting = || std::iter::once(flight).chain(self.call.scope.frames().map(|frame| &frame.flight));
+        siblings.iter().map(|sibling| Blocked::wait_for(waiting(), sibling)).collect()
     }
 
     /// A load failed a moment ago.
@@ -239,6 +262,7 @@ impl<'a> Approach<'a> {
                 if lease.brief {
                     call.site.count(Count::Degraded);
                 }
+                lead.board();
                 lead.set_terms(lease.ttl, Some(far(now, call.terms.max_hold)));
                 Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now))))
             }
@@ -261,6 +285,7 @@ impl<'a> Approach<'a> {
                 call.fail(failed, course)
             }
             End::Lost => Some(call.lose(course)),
+            End::Circle => Some(Verdict::Bare),
             End::Overdue => {
                 // Others have longer: the next one goes on with the wait.
                 drop(lead);
@@ -271,8 +296,13 @@ impl<'a> Approach<'a> {
                 None
             }
             End::Finish(lease, filled) => {
-                let leader = Leader::new(call, lead, Some(lease), None);
-                Some(Verdict::Coalesced(leader.finish(filled).await))
+                let value = filled.value.clone();
+                if Leader::new(call, lead, Some(lease), None).finish(filled).await {
+                    return Some(Verdict::Coalesced(value));
+                }
+                // The body was not this caller's, and may have run long before it came.
+                course.start_again(call.scope.refresh);
+                None
             }
         }
     }

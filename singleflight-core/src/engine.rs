@@ -154,8 +154,6 @@ impl Request {
             let done = match engine.table.join(&id, self.manner(&course, &route)) {
                 Joined::Lead(lead) => Approach::new(self, lead, route, &course).run(&mut course).await,
                 Joined::Follow(follow) => self.follow(follow, route, &mut course).await,
-                // Where nobody waits there is no watchdog: whoever would pass by looks after the leader.
-                Joined::Busy if engine.table.relieve(&id, engine.clock.now()) => None,
                 Joined::Busy => Some(self.lose(&course)),
             };
             if let Some(verdict) = done {
@@ -226,7 +224,8 @@ impl Request {
     fn manner(&self, course: &Course, route: &Route) -> Manner {
         let impatient = self.gives_way(course);
         let busy = !route.wire || course.purpose != Purpose::Fill;
-        Manner { deadline: course.deadline, impatient, patience: self.terms.lease, busy }
+        let now = self.engine.clock.now();
+        Manner { now, deadline: course.deadline, impatient, patience: self.terms.lease, busy }
     }
 
     /// Whether this call is content with the copy it has seen. A copy that is only to be refreshed early is fresh.
@@ -295,7 +294,8 @@ impl Request {
     /// What a caller does that finds someone else loading.
     pub(crate) fn lose(&self, course: &Course) -> Verdict {
         if let Some(found) = course.seen.as_ref().filter(|_| self.takes_stale(course)) {
-            return Verdict::Stale(found.value.clone());
+            let value = found.value.clone();
+            return if found.stale { Verdict::Stale(value) } else { Verdict::Fresh(value) };
         }
         if self.terms.losers == Losers::Default {
             Verdict::Default

@@ -3,7 +3,7 @@
 //! Closed (up) → open (down) after a failure → one probe at a time → closed again, once every invalidation that could
 //! not be sent has been. While open a call learns so from one atomic load and costs the backend nothing.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,8 @@ struct State {
     probe_at: Option<Instant>,
     probing: bool,
     delay: Duration,
-    unsent: HashSet<Arc<str>>,
+    /// In order, so that a simulation repeats itself.
+    unsent: BTreeSet<Arc<str>>,
     forgotten: u64,
 }
 

@@ -17,13 +17,19 @@ impl Leader {
         let took = self.engine.clock.now().saturating_duration_since(self.began);
         self.filled(took, true);
         let Loaded { value, negative, keep } = loaded;
-        let filled = Filled { value, negative, took };
-        if keep { self.finish(filled).await } else { self.discard(filled.value).await }
+        let filled = Filled { value: value.clone(), negative, took };
+        if keep {
+            self.finish(filled).await
+        } else {
+            self.discard(filled.value).await
+        };
+        value
     }
 
     /// Publishes, or finishes the publish of a leader that was dropped: a repeat of one that was done is recognised by
-    /// its token.
-    pub(crate) async fn finish(mut self: Box<Self>, filled: Filled) -> SharedValue {
+    /// its token. `false` where the value may have been voided or be gone since: it is then for the caller whose body
+    /// gave it, and for nobody else.
+    pub(crate) async fn finish(mut self: Box<Self>, filled: Filled) -> bool {
         let Some(lease) = self.lease.clone() else {
             return self.discard(filled.value).await;
         };
@@ -44,6 +50,7 @@ impl Leader {
             published = self.store(&lease, &payload, &filled).await;
         }
         self.engine.note(&lease.store, &published);
+        let stored = matches!(published, Ok(Published::Stored));
         match published {
             Ok(Published::Stored) => {
                 self.lease = None;
@@ -57,40 +64,49 @@ impl Leader {
                 self.tell(&Event::Degraded(&error));
                 self.lease = None;
                 lease.abandon(None, Duration::ZERO);
-                self.lead.take().map(|lead| lead.answer_sealed(Outcome::Value(filled.value.clone())));
+                let (lead, outcome) = (self.lead.take(), Outcome::Value(filled.value.clone()));
+                // Only the holder of the lease is told that a write is refused; after silence nothing is known.
+                let held = error.kind() == BackendErrorKind::Refused;
+                lead.map(
+                    |lead| if held { lead.answer_sealed(outcome) } else { lead.answer_boarded(outcome) },
+                );
             }
         }
-        filled.value
+        stored
     }
 
-    /// Frees the lease of a value that is not stored. Those who wait get it all the same, unless the lease was lost:
-    /// then an invalidation may lie between.
-    async fn discard(mut self: Box<Self>, value: SharedValue) -> SharedValue {
-        if let Some(lease) = self.lease.clone() {
-            self.seal();
-            let freed = lease.store.abandon(Abandon::new(&lease.key, lease.token)).await;
-            self.engine.note(&lease.store, &freed);
-            self.lease = None;
-            match freed {
-                Ok(Released::NotOwned) => {
-                    self.fence();
-                    self.lead.take().map(Lead::dismiss);
-                }
-                Ok(_) => {}
-                Err(_) => lease.abandon(None, Duration::ZERO),
+    /// Frees the lease of a value that is not stored. Those who wait get it all the same, unless an invalidation may
+    /// lie between.
+    async fn discard(mut self: Box<Self>, value: SharedValue) -> bool {
+        let outcome = Outcome::Value(value);
+        let Some(lease) = self.lease.clone() else {
+            if let Some(lead) = self.lead.take() {
+                self.site.count(Count::Duplicate);
+                lead.answer(outcome);
             }
-        } else if self.lead.is_some() {
-            self.seal();
-            self.site.count(Count::Duplicate);
-        }
-        self.lead.take().map(|lead| lead.answer_sealed(Outcome::Value(value.clone())));
-        value
-    }
-
-    fn seal(&self) {
+            return false;
+        };
         if let Some(lead) = &self.lead {
             lead.seal();
         }
+        let freed = lease.store.abandon(Abandon::new(&lease.key, lease.token)).await;
+        self.engine.note(&lease.store, &freed);
+        self.lease = None;
+        let owned = matches!(freed, Ok(Released::Freed));
+        match freed {
+            Ok(Released::Freed) => {
+                self.lead.take().map(|lead| lead.answer_sealed(outcome));
+            }
+            Ok(_) => {
+                self.fence();
+                self.lead.take().map(Lead::dismiss);
+            }
+            Err(_) => {
+                lease.abandon(None, Duration::ZERO);
+                self.lead.take().map(|lead| lead.answer_boarded(outcome));
+            }
+        }
+        owned
     }
 
     fn payload(&self, lease: &Lease, value: &SharedValue) -> Result<Payload, String> {

@@ -28,9 +28,9 @@ impl<R: Send + 'static> Fill<'_, R> {
         P: Typed<R> + 'static,
         F: Future<Output = R> + Send + 'static,
     {
-        let runtime = Handle::try_current().ok();
-        let (Some(runtime), Some(leader)) = (runtime, self.leader) else {
-            return Run::new(&plan, pin!(body), None).await;
+        let (leader, runtime) = match (self.leader, Handle::try_current()) {
+            (Some(leader), Ok(runtime)) => (leader, runtime),
+            (leader, _) => return Run::new(&plan, pin!(body), leader).await,
         };
         let copy = leader.seen.as_ref().filter(|found| !found.stale || leader.terms.losers != Losers::Wait);
         let answer = copy.and_then(|found| self.typed.give(&*found.value));

@@ -1,6 +1,6 @@
 //! A hundred thousand callers of one key. In a binary of its own, since it counts every byte on the heap.
 
-#![expect(clippy::unwrap_used, reason = "all of this is tests")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::alloc::System;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use singleflight_core::testing::BytesBackend;
 use singleflight_core::{Clock, FlightError, LeaseBackend, MemoryBackend, SingleFlight};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -61,8 +61,12 @@ async fn bytes_at_rest() -> usize {
     }
 }
 
+/// The heap is everyone's: one test at a time.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
 async fn one_load_and_nothing_left(backend: Arc<dyn LeaseBackend>) {
     const CALLERS: usize = 100_000;
+    let _alone = ALONE.lock().await;
     let flights = SingleFlight::builder().backend(backend).build();
     // What grows once and stays: the runtime's queues, thread-locals, the statistics, the store's own tables.
     assert_eq!(herd(&flights, "warm", CALLERS).await, 1);

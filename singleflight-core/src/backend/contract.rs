@@ -74,7 +74,8 @@ pub trait LeaseBackend: Send + Sync + fmt::Debug + 'static {
     /// lease ends as if abandoned without a failure.
     ///
     /// # Errors
-    /// When the store cannot be asked, or cannot write; in the second case it frees the lease.
+    /// When the store cannot be asked, or cannot write. The second is of the kind
+    /// [`Refused`](crate::error::BackendErrorKind::Refused), is told only to whom the lease belongs, and frees it.
     async fn publish(&self, request: Publish<'_>) -> Result<Published, BackendError>;
 
     /// Ends the lease without a value and wakes whoever watches, if the token still holds the lease.

@@ -73,7 +73,7 @@ impl World {
 
     fn manner(&self) -> Manner {
         let deadline = self.now + Duration::from_secs(60);
-        Manner { deadline, impatient: false, patience: Duration::from_secs(10), busy: true }
+        Manner { now: self.now, deadline, impatient: false, patience: Duration::from_secs(10), busy: true }
     }
 
     /// Takes a lease unless a predecessor left one.

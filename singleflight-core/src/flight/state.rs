@@ -28,6 +28,8 @@ pub(super) struct State<C: Crew> {
     pub(super) tickets: u64,
     /// Seats with a ticket below this came before the store was asked.
     pub(super) sealed: u64,
+    /// Seats with a ticket below this came before the body began.
+    pub(super) boarded: u64,
     pub(super) watch: Watch,
     /// The flights that this one's body is waiting for.
     pub(super) blocked_on: SmallVec<[Weak<Flight<C>>; 1]>,
@@ -83,6 +85,7 @@ impl<C: Crew> State<C> {
             line: BinaryHeap::new(),
             tickets: 0,
             sealed: 0,
+            boarded: 0,
             watch: Watch::default(),
             blocked_on: SmallVec::new(),
         }

@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
-use super::state::{State, Wakers, wake};
-use super::{Crew, Flight, FlightId, FlightTable, Lead};
-use crate::clock::{Clock, far};
+use super::state::{Wakers, wake};
+use super::{Crew, Flight, Lead};
+use crate::clock::Clock;
 use crate::sync::{Arc, lock};
 
 type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -65,7 +65,8 @@ impl<C: Crew> Watchdog<C> {
             let dead = deadline.is_some() && now >= dies;
             let until = deadline.map(|deadline| deadline.min(dies));
             if dead {
-                self.flight.end_reign(&mut state);
+                state.reign += 1;
+                self.flight.reign.store(state.reign, Ordering::Relaxed);
             } else {
                 let last = std::mem::replace(&mut state.watch.waker, until.map(|_| waker.clone()));
                 state.watch.until = until;
@@ -79,48 +80,15 @@ impl<C: Crew> Watchdog<C> {
             if !dead {
                 return until;
             }
-            self.flight.settle(reign);
+            self.depose(reign);
         }
-    }
-}
-
-impl<C: Crew> FlightTable<C> {
-    /// Deposes the leader of `id` if it has hung; `false` if it is alive.
-    pub(crate) fn relieve(&self, id: &FlightId, now: Instant) -> bool {
-        let Some(flight) = self.find(id) else { return true };
-        let mut state = lock(&flight.state);
-        if state.done.is_some() {
-            return true;
-        }
-        if now < flight.dies(&state, now) {
-            return false;
-        }
-        let reign = flight.end_reign(&mut state);
-        drop(state);
-        flight.settle(reign);
-        true
-    }
-}
-
-impl<C: Crew> Flight<C> {
-    /// When the current leader counts as dead.
-    fn dies(&self, state: &State<C>, now: Instant) -> Instant {
-        let dies = far(self.last_heard(now), state.patience);
-        state.ends.map_or(dies, |ends| ends.min(dies))
-    }
-
-    /// Deposes the leader; whoever does so has to [`settle`](Self::settle) its affairs in the new reign.
-    fn end_reign(&self, state: &mut State<C>) -> u64 {
-        state.reign += 1;
-        self.reign.store(state.reign, Ordering::Relaxed);
-        state.reign
     }
 
     /// Leads for a moment: settles what the deposed leader left, then hands over.
-    fn settle(self: &Arc<Self>, reign: u64) {
-        let lead = Lead::new(self.clone(), reign);
+    fn depose(&self, reign: u64) {
+        let lead = Lead::new(self.flight.clone(), reign);
         if let Some(stage) = lead.stage() {
-            lead.set_stage(self.table.crew().deposed(&self.id, stage));
+            lead.set_stage(self.flight.table.crew().deposed(&self.flight.id, stage));
         }
     }
 }

@@ -141,6 +141,7 @@ macro_rules! promise_list {
                 p21_another_function_of_the_same_key_does_not_wait_for_it
                 p21_a_smaller_key_is_another_key
                 p21_crosswise_keys_end_at_once_in_a_process
+                p21_crosswise_keys_end_at_once_when_refreshed
                 p21_crosswise_keys_end_within_the_budget_across_processes;
             waiters:
                 p14_many_callers_one_fill
