@@ -60,6 +60,7 @@ mod lookup;
 mod manual;
 pub mod observe;
 mod option;
+mod owned;
 mod policy;
 mod publish;
 mod site;

@@ -20,6 +20,7 @@ mod names;
 mod render;
 mod return_type;
 mod run;
+mod spawn;
 
 use proc_macro::TokenStream;
 
@@ -65,7 +66,7 @@ use proc_macro::TokenStream;
 /// | `policy` | path of a `const` `Policy` | defaults that functions share; what the attribute says wins |
 /// | `name` | text, `module::function` | the label in statistics and metrics; functions with one name and one value type share values |
 /// | `crate` | path, `::singleflight_core` | the crate, if it has another name or is re-exported |
-/// | `spawn` | flag | not available yet |
+/// | `spawn` | flag | the fill runs as a task of its own, see [below](#fills-of-their-own) |
 ///
 /// A duration is a whole number of seconds (`30`), text with a unit (`"250ms"`, `"30s"`, `"5m"`, `"1h"`, `"2d"`) or the
 /// path of a constant, a `u64` (seconds; for `lock_ttl_ms` milliseconds) or a `Duration`: `ttl = Self::TTL`. All are
@@ -142,10 +143,19 @@ use proc_macro::TokenStream;
 ///
 /// The future is `Send` exactly if the body's is, and larger by a few hundred bytes.
 ///
+/// # Fills of their own
+///
+/// With `spawn`, a fill outlives the caller that started it, and a stale value is answered to everyone at once, also to
+/// the caller that starts the refresh. The body becomes a future that owns what it uses: arguments taken by value are
+/// moved into it; of `&self` and of `&T` arguments that the body mentions, `Clone`s (or the owned form: a `String` of a
+/// `&str`) are made, only on the way to a fill. So `Self` and these `T`s must be `Clone + Send + Sync + 'static`, or
+/// `self` an `Arc<Self>`; the result must be `Send`. Refused are `&mut T`, types that borrow otherwise (`Option<&str>`),
+/// and `{self}` inside strings. Without a tokio runtime, the body runs in place.
+///
 /// # Cancel safety
 ///
 /// Dropping one caller's future affects that caller only. If it was the one that loads, another that waits takes the
-/// load over and runs its own body; if none waits, the right to load is given back.
+/// load over and runs its own body; if none waits, the right to load is given back. Under `spawn`, the load goes on.
 ///
 /// # Panics
 ///
