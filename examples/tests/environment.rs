@@ -1,5 +1,7 @@
 //! The environment chooses the engine, in real processes.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::process::{Command, Output};
 
 /// Runs `examples/environment.rs` with this backend in its environment.

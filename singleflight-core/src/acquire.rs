@@ -26,6 +26,8 @@ pub(crate) struct Approach<'a> {
     look: bool,
     /// Whether the lease is wanted even where the entry is fresh.
     force: bool,
+    /// Whether it is wanted even while a failure cools down.
+    despite_cooldown: bool,
 }
 
 /// How an approach ends.
@@ -54,7 +56,9 @@ impl<'a> Approach<'a> {
         // An early refresh would otherwise be told that the entry is fresh.
         let early = course.seen.as_ref().is_some_and(|found| !found.stale);
         let force = course.purpose == Purpose::Renewal || early;
-        Self { call, lead, route, token, waiting: Waiting::new(course.deadline), look, force }
+        let despite_cooldown = course.purpose == Purpose::Renewal;
+        let waiting = Waiting::new(course.deadline);
+        Self { call, lead, route, token, waiting, look, force, despite_cooldown }
     }
 
     /// Goes on until the lease is granted or someone else has answered; `None` is to begin again.
@@ -109,7 +113,7 @@ impl<'a> Approach<'a> {
             // What is about to be found may be fresh: nobody is to leave because of a fill that is over.
             self.lead.set_busy(false);
         }
-        self.lead.seal();
+        self.lead.seal(self.call.engine.clock.now());
         match self.call.read(&self.lead, &mut self.route).await {
             Looked::Fresh(found) => Some(End::Found(Outcome::Value(found.value))),
             Looked::Stale(found) if course.purpose == Purpose::Fill => {
@@ -144,6 +148,7 @@ impl<'a> Approach<'a> {
         }
         let request = Acquire::new(&lease.key, lease.token, lease.ttl, self.call.kind)
             .forced(self.force)
+            .despite_cooldown(self.despite_cooldown)
             .waited_on(self.waiting.grant().filter(|_| self.call.shares_failures()));
         let asked = alive(&self.lead, self.call, lease.store.acquire(request)).await;
         self.call.engine.note(&lease.store, &asked);
@@ -181,7 +186,7 @@ impl<'a> Approach<'a> {
         }
         self.call.site.count(Count::Granted);
         if let Some(seen) = course.seen.as_ref().filter(|seen| self.force && !seen.stale) {
-            self.lead.seal();
+            self.lead.seal(self.call.engine.clock.now());
             match self.call.read(&self.lead, &mut self.route).await {
                 Looked::Fresh(found) | Looked::Stale(found) if found.grant != seen.grant && !found.stale => {
                     lease.abandon(None, Duration::ZERO);
@@ -263,12 +268,12 @@ impl<'a> Approach<'a> {
                 if lease.brief {
                     call.site.count(Count::Degraded);
                 }
-                lead.board();
+                lead.board(now);
                 lead.set_terms(lease.ttl, Some(far(now, call.terms.max_hold)));
                 Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now))))
             }
             End::Unleased => {
-                lead.board();
+                lead.board(now);
                 lead.set_terms(call.terms.lease, Some(far(now, call.terms.max_hold)));
                 Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen(now))))
             }

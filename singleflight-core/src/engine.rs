@@ -152,6 +152,9 @@ impl Request {
             if let Some(verdict) = self.look_here(&route, &mut course) {
                 return verdict;
             }
+            if course.newer && !route.brief {
+                continue;
+            }
             let id = self.id.with(course.purpose);
             if self.is_inside(&id) {
                 return Verdict::Bare;

@@ -44,7 +44,7 @@ impl Leader {
         };
         // Followers take the value only if they came before the store is asked: after it, they can see for themselves.
         if let Some(lead) = &self.lead {
-            lead.seal();
+            lead.seal(self.engine.clock.now());
             lead.set_stage(Stage::Filled(lease.clone(), filled.clone()));
         }
         let mut published = self.store(&lease, &payload, &filled).await;
@@ -84,12 +84,12 @@ impl Leader {
             if let Some(lead) = self.lead.take() {
                 self.site.count(Count::Duplicate);
                 // Without a lease an invalidation elsewhere goes unheard: only for those who called before the load.
-                lead.answer_arrived(outcome, self.began);
+                lead.answer_boarded(outcome);
             }
             return false;
         };
         if let Some(lead) = &self.lead {
-            lead.seal();
+            lead.seal(self.engine.clock.now());
         }
         let freed = lease.store.abandon(Abandon::new(&lease.key, lease.token)).await;
         self.engine.note(&lease.store, &freed);

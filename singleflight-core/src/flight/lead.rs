@@ -77,46 +77,41 @@ impl<C: Crew> Lead<C> {
 
     /// To be called right before the store is asked: an answer of the store is only for those who came before the
     /// question, since an invalidation may lie between.
-    pub(crate) fn seal(&self) {
+    pub(crate) fn seal(&self, now: Instant) {
         let mut state = lock(&self.flight.state);
         if state.reign == self.reign {
-            state.sealed = state.tickets;
+            state.sealed = state.mark(now);
         }
     }
 
     /// To be called right before the body runs: where the store cannot say whether an invalidation lies between, its
     /// value is only for those who came before.
-    pub(crate) fn board(&self) {
+    pub(crate) fn board(&self, now: Instant) {
         let mut state = lock(&self.flight.state);
         if state.reign == self.reign {
-            state.boarded = state.tickets;
+            state.boarded = state.mark(now);
         }
     }
 
     /// Ends the flight with an outcome for everyone; `false` if this leader was deposed.
     pub(crate) fn answer(self, outcome: C::Outcome) -> bool {
-        self.end(Some(outcome), |_| Before::EVERYONE)
+        self.end(Some(outcome), |_| Before::Everyone)
     }
 
     /// Ends the flight with what the store answered: those who came after [`seal`](Self::seal) look again.
     pub(crate) fn answer_sealed(self, outcome: C::Outcome) -> bool {
-        self.end(Some(outcome), |state| Before::Ticket(state.sealed))
+        self.end(Some(outcome), |state| state.sealed)
     }
 
     /// Ends the flight with what the body gave and the store has not confirmed: those who came after
     /// [`board`](Self::board) look again.
     pub(crate) fn answer_boarded(self, outcome: C::Outcome) -> bool {
-        self.end(Some(outcome), |state| Before::Ticket(state.boarded))
-    }
-
-    /// Ends the flight with an outcome for those who called before `moment`.
-    pub(crate) fn answer_arrived(self, outcome: C::Outcome, moment: Instant) -> bool {
-        self.end(Some(outcome), |_| Before::Moment(moment))
+        self.end(Some(outcome), |state| state.boarded)
     }
 
     /// Ends the flight without an outcome: everyone looks again.
     pub(crate) fn dismiss(self) -> bool {
-        self.end(None, |_| Before::NOBODY)
+        self.end(None, |_| Before::Nobody)
     }
 
     fn end(mut self, outcome: Option<C::Outcome>, before: impl Fn(&State<C>) -> Before) -> bool {
@@ -155,7 +150,7 @@ impl<C: Crew> Lead<C> {
             None
         } else {
             // Under the table's lock nobody can join now. Seats that have expired but not yet left look again.
-            state.done = Some(Done { outcome: None, before: Before::NOBODY });
+            state.done = Some(Done { outcome: None, before: Before::Nobody });
             state.reign += 1;
             FlightTable::remove(&mut shard, flight);
             wakers = state.everyone();

@@ -117,7 +117,7 @@ impl World {
         match end {
             End::Drop => drop(lead),
             End::Answer | End::Deposed => {
-                lead.seal();
+                lead.seal(self.now);
                 let stage = lead.stage();
                 if lead.answer_sealed(1) {
                     stage.unwrap_or_default().end();

@@ -26,10 +26,10 @@ pub(super) struct State<C: Crew> {
     /// Waiting seats by deadline; entries of seats that are gone are skipped when met and swept when they prevail.
     line: BinaryHeap<Reverse<(Instant, u64, usize)>>,
     pub(super) tickets: u64,
-    /// Seats with a ticket below this came before the store was asked.
-    pub(super) sealed: u64,
-    /// Seats with a ticket below this came before the body began.
-    pub(super) boarded: u64,
+    /// Who came before the store was asked.
+    pub(super) sealed: Before,
+    /// Who came before the body began.
+    pub(super) boarded: Before,
     pub(super) watch: Watch,
     /// The flights that this one's body is waiting for.
     pub(super) blocked_on: SmallVec<[Weak<Flight<C>>; 1]>,
@@ -55,20 +55,22 @@ pub(super) struct Done<O> {
 /// Who may have an outcome.
 #[derive(Clone, Copy)]
 pub(super) enum Before {
-    /// Those who sat down before a ticket was given out.
-    Ticket(u64),
-    /// Those who called before a moment.
-    Moment(Instant),
+    Nobody,
+    /// Those who sat down before this ticket was given out, or whose callers had called before this moment: they may
+    /// have sat in another flight before this one.
+    Mark {
+        ticket: u64,
+        moment: Instant,
+    },
+    Everyone,
 }
 
 impl Before {
-    pub(super) const EVERYONE: Self = Self::Ticket(u64::MAX);
-    pub(super) const NOBODY: Self = Self::Ticket(0);
-
     pub(super) fn includes(self, seat: &Seat) -> bool {
         match self {
-            Self::Ticket(ticket) => seat.ticket < ticket,
-            Self::Moment(moment) => seat.arrived < moment,
+            Self::Nobody => false,
+            Self::Mark { ticket, moment } => seat.ticket < ticket || seat.arrived < moment,
+            Self::Everyone => true,
         }
     }
 }
@@ -107,8 +109,8 @@ impl<C: Crew> State<C> {
             seats: Slab::new(),
             line: BinaryHeap::new(),
             tickets: 0,
-            sealed: 0,
-            boarded: 0,
+            sealed: Before::Nobody,
+            boarded: Before::Nobody,
             watch: Watch::default(),
             blocked_on: SmallVec::new(),
         }
@@ -138,6 +140,11 @@ impl<C: Crew> State<C> {
     #[cfg(test)]
     pub(super) fn line_len(&self) -> usize {
         self.line.len()
+    }
+
+    /// All who have come so far.
+    pub(super) const fn mark(&self, now: Instant) -> Before {
+        Before::Mark { ticket: self.tickets, moment: now }
     }
 
     /// The earliest deadline of a waiting seat.

@@ -112,7 +112,7 @@ fn p05_answers_of_the_store_are_for_those_who_came_before_the_question() {
     let world = World::new();
     let lead = world.lead();
     let mut before = world.follow(100);
-    lead.seal();
+    lead.seal(world.start);
     let mut after = world.follow(100);
     lead.answer_sealed("yes");
     assert!(matches!(poll(&mut before), Some(Followed::Answer("yes"))));

@@ -107,7 +107,9 @@ impl Shard {
     pub(super) fn acquire(&mut self, request: &Acquire<'_>, now: Instant) -> Acquired {
         let row = self.row(request.key);
         let identity = request.kind.identity;
-        if let Some((left, failed)) = row.failure(identity, request.waited_on, now) {
+        if request.despite_cooldown {
+            row.failed = None;
+        } else if let Some((left, failed)) = row.failure(identity, request.waited_on, now) {
             return Acquired::CoolingDown { left, message: failed.message.clone() };
         }
         match row.live_lease(now) {
