@@ -244,7 +244,6 @@ impl<'a> Approach<'a> {
             // It tries for itself, in spite of it.
             return End::Unleased;
         }
-        self.call.site.count(Count::Cooling);
         let (key, now) = (&self.call.id.key, self.call.engine.clock.now());
         if let Some(failed) = self.call.engine.cooling.recall(key, self.call.kind.identity, now) {
             return End::Failed(failed);

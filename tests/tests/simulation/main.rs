@@ -1,8 +1,8 @@
 //! The engine in a simulated fleet: several processes on one backend, a network that is slow, lossy and sometimes cut,
 //! and a clock that moves only when everybody waits.
 //!
-//! A schedule is decided by its seed alone. `SIMULATION_SEED=n cargo test --test simulation -- simulation_seed --ignored --nocapture` tells
-//! what happens in one, made small if it fails.
+//! A schedule is decided by its seed alone. What happens in one, made small if it fails, is told by
+//! `SIMULATION_SEED=n cargo test --test simulation -- simulation_seed --ignored --nocapture`.
 
 #![deny(warnings)]
 
