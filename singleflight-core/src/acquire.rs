@@ -41,6 +41,8 @@ enum End {
     Overdue,
     /// Deposed, or nothing to be had this way.
     Again,
+    /// The key was invalidated meanwhile: everyone looks again.
+    Detached,
     /// Run the body without a lease.
     Unleased,
     /// The lease is held by a fill that waits for the one this call is made in.
@@ -192,6 +194,13 @@ impl<'a> Approach<'a> {
             return Some(End::Again);
         }
         self.call.site.count(Count::Granted);
+        if self.lead.flight().is_detached() {
+            // Granted after the invalidate: the load belongs to the flight that later callers join, whose leader would
+            // wait for this one unseen. An invalidate detaches before it voids, so this look is late enough.
+            lease.abandon(None, Duration::ZERO);
+            self.lead.set_stage(Stage::Open);
+            return Some(End::Detached);
+        }
         if let Some(seen) = course.seen.as_ref().filter(|seen| self.force && !seen.stale) {
             self.lead.seal(self.call.engine.clock.now());
             match self.call.read(&self.lead, &mut self.route).await {
@@ -277,6 +286,11 @@ impl<'a> Approach<'a> {
                 lead.board(now);
                 lead.set_terms(lease.ttl, Some(far(now, call.terms.max_hold)));
                 Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now))))
+            }
+            End::Detached => {
+                lead.dismiss();
+                course.start_again(call.scope.refresh);
+                None
             }
             End::Unleased => {
                 lead.board(now);

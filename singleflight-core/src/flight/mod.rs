@@ -33,7 +33,7 @@ mod model;
 mod tests;
 
 use std::any::TypeId;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crate::sync::{Arc, Mutex};
 
@@ -105,6 +105,8 @@ pub(crate) struct Flight<C: Crew> {
     heard: AtomicU64,
     /// The reign of the current leader, readable without the lock.
     reign: AtomicU64,
+    /// Whether the key was invalidated since this flight began.
+    detached: AtomicBool,
 }
 
 impl<C: Crew> std::fmt::Debug for Flight<C> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::{Entry, RandomState};
 use std::fmt;
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
@@ -78,6 +78,7 @@ impl<C: Crew> FlightTable<C> {
                 state: Mutex::new(State::new(manner.patience, manner.busy)),
                 heard: AtomicU64::new(0),
                 reign: AtomicU64::new(1),
+                detached: AtomicBool::new(false),
             });
             flights.push(flight.clone());
             return Joined::Lead(Lead::new(flight, 1));
@@ -102,20 +103,20 @@ impl<C: Crew> FlightTable<C> {
         Joined::Follow(Follow::new(flight, at))
     }
 
-    /// The other flights of the same call: they contend for one lease.
+    /// The other flights of the same key, of whatever function: they contend for one lease.
     pub(crate) fn siblings(&self, flight: &Arc<Flight<C>>) -> Vec<Arc<Flight<C>>> {
         let shard = lock(self.shard(&flight.id.key));
         let Some(flights) = shard.get(&flight.id.key) else { return Vec::new() };
-        let is_sibling = |other: &&Arc<Flight<C>>| {
-            other.id.purpose != flight.id.purpose && other.id.matches(&flight.id.with(other.id.purpose))
-        };
-        flights.iter().filter(is_sibling).cloned().collect()
+        // By identity: after an invalidate this flight may be out of the table, and its successor in it.
+        flights.iter().filter(|other| !Arc::ptr_eq(other, flight)).cloned().collect()
     }
 
     /// Takes the flights of `key` out of the table: their members keep them, later callers start afresh.
     pub(crate) fn detach(&self, key: &str) {
         let detached = lock(self.shard(key)).remove(key);
-        drop(detached);
+        for flight in detached.iter().flatten() {
+            flight.detached.store(true, Ordering::SeqCst);
+        }
     }
 
     /// Removes `flight`, and only it, under the lock that the caller holds. Compares identity: after a detach the key
@@ -159,6 +160,11 @@ fn removes_by_key_alone() -> bool {
 impl<C: Crew> Flight<C> {
     pub(crate) fn id(&self) -> &FlightId {
         &self.id
+    }
+
+    /// Whether the key was invalidated since this flight began, so that no later caller is in it.
+    pub(crate) fn is_detached(&self) -> bool {
+        self.detached.load(Ordering::SeqCst)
     }
 
     /// Whether it is one of `table`'s.
