@@ -251,3 +251,26 @@ pub async fn p06_who_joins_between_a_look_and_its_answer_looks_again(harness: &d
     assert_eq!(first.await.unwrap().unwrap(), 1);
     assert_eq!(within(LEASE, late).await.unwrap().unwrap(), 2);
 }
+
+/// Without the lease nothing tells a load that it was invalidated elsewhere: it is for those who called before it.
+pub async fn p05_a_load_without_the_lease_is_for_those_who_called_before_it(harness: &dyn Harness) {
+    let (a, b) = (harness.process(), harness.process());
+    let policy = plain().wait(LEASE / 20);
+    let (held, overdue) = (Source::gated(), Source::gated());
+    let leader = a.spawn(policy, &held);
+    held.began().await;
+    let before = b.spawn(policy, &overdue);
+    overdue.began().await;
+    overdue.set(2);
+    a.invalidate().await;
+    let again = a.spawn(policy, &held);
+    held.began().await;
+    let late = b.spawn(policy, &overdue);
+    pass(LEASE).await;
+    overdue.let_through(2);
+    assert_eq!(before.await.unwrap().unwrap(), 1);
+    assert_eq!(within(LEASE, late).await.unwrap().unwrap(), 2);
+    held.let_through(2);
+    leader.await.unwrap().unwrap();
+    again.await.unwrap().unwrap();
+}

@@ -16,6 +16,7 @@ pub mod leases;
 pub mod losers;
 pub mod outages;
 pub mod reentry;
+pub mod twins;
 pub mod waiters;
 
 /// Makes one test of each promise, on the harness that the expression gives.
@@ -74,6 +75,7 @@ macro_rules! promise_list {
                 p05_a_late_load_is_not_stored
                 p05_a_refresh_begun_before_is_never_seen_after
                 p05_a_stale_copy_does_not_survive_an_invalidation
+                p05_a_load_without_the_lease_is_for_those_who_called_before_it
                 p06_newcomers_do_not_join_the_older_flight
                 p06_newcomers_do_not_join_a_flight_begun_meanwhile
                 p06_followers_of_a_refused_publish_look_again
@@ -142,7 +144,13 @@ macro_rules! promise_list {
                 p21_a_smaller_key_is_another_key
                 p21_crosswise_keys_end_at_once_in_a_process
                 p21_crosswise_keys_end_at_once_when_refreshed
+                p21_crosswise_keys_end_at_once_after_an_invalidate
                 p21_crosswise_keys_end_within_the_budget_across_processes;
+            twins:
+                p14_an_older_version_loads_once_beside_a_newer
+                p15_a_failure_is_only_for_calls_of_the_same_function
+                p15_a_refresh_that_is_asked_for_is_tried_although_the_last_one_failed
+                p21_crosswise_twins_end_at_once;
             waiters:
                 p14_many_callers_one_fill
                 p14_a_fill_that_takes_many_leases_is_one

@@ -149,3 +149,31 @@ pub async fn p21_crosswise_keys_end_at_once_when_refreshed(harness: &dyn Harness
     assert!(within(LEASE, a).await.unwrap().unwrap() >= 2);
     assert!(within(LEASE, b).await.unwrap().unwrap() >= 2);
 }
+
+/// Crosswise where one flight was invalidated, and its next leader waits for the lease of the one that came after it.
+pub async fn p21_crosswise_keys_end_at_once_after_an_invalidate(harness: &dyn Harness) {
+    fn nested(flights: SingleFlight, mine: &'static str, after: u32, other: Option<&'static str>) -> Answer {
+        Box::pin(async move {
+            let inner = flights.clone();
+            let load = || async move {
+                tokio::time::sleep(after * LEASE / 100).await;
+                match other {
+                    Some(other) => nested(inner, other, 1, None).await,
+                    None => Ok(1),
+                }
+            };
+            flights.flight(mine).site(&OUTER).policy(plain()).run_sharing(load).await
+        })
+    }
+    let flights = harness.process().flights;
+    let first = tokio::spawn(nested(flights.clone(), "a", 100, None));
+    pass(LEASE / 20).await;
+    let b = tokio::spawn(nested(flights.clone(), "b", 1, Some("a")));
+    pass(LEASE / 20).await;
+    flights.invalidate("a").await.unwrap();
+    let second = tokio::spawn(nested(flights.clone(), "a", 1, Some("b")));
+    pass(LEASE / 20).await;
+    first.abort();
+    assert_eq!(within(LEASE, b).await.unwrap().unwrap(), 1);
+    assert_eq!(within(LEASE, second).await.unwrap().unwrap(), 1);
+}
