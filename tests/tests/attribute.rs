@@ -508,7 +508,7 @@ mod options {
     const DEFAULTING: Policy = Policy::new().ttl(Duration::from_secs(30)).on_timeout(OnTimeout::Default);
     const RETRYING: Policy = Policy::new().ttl(Duration::from_secs(30)).retry_errors(true);
     const FAILING: Policy = Policy::new().ttl(Duration::from_secs(30)).on_timeout(OnTimeout::Fail);
-    const SECONDS: u64 = 30;
+    const SECONDS: u32 = 30;
 
     /// Neither `Clone` nor built from a `FlightError`, as `sqlx::Error`.
     #[derive(Debug, PartialEq)]
