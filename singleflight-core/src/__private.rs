@@ -5,7 +5,8 @@ pub use crate::identity::Place;
 pub use crate::invalidate::Invalidating;
 pub use crate::key::{KeyBuf, part, put_debug};
 pub use crate::kind::{
-    ErrOf, Of, Plan, Retry, by_path, local, may_fail, plan, portable, shareable, shareable_unless,
+    ErrOf, Of, Plan, Retry, by_path, local, may_be_none, may_fail, plan, portable, shareable,
+    shareable_unless,
 };
 pub use crate::option::{Millis, Seconds, checked};
 pub use crate::owned::{Spawner, own, spawner};

@@ -8,18 +8,10 @@ use crate::policy::Policy;
 #[derive(Clone, Copy, Debug)]
 pub struct Seconds<T>(pub T);
 
-impl Seconds<u64> {
-    /// The duration. The name is what rustc shows if the constant is of another type.
-    #[must_use]
-    pub const fn must_be_u64_seconds_or_a_duration(self) -> Duration {
-        Duration::from_secs(self.0)
-    }
-}
-
 impl Seconds<Duration> {
     /// The duration.
     #[must_use]
-    pub const fn must_be_u64_seconds_or_a_duration(self) -> Duration {
+    pub const fn must_be_unsigned_seconds_or_a_duration(self) -> Duration {
         self.0
     }
 }
@@ -28,21 +20,35 @@ impl Seconds<Duration> {
 #[derive(Clone, Copy, Debug)]
 pub struct Millis<T>(pub T);
 
-impl Millis<u64> {
-    /// The duration. The name is what rustc shows if the constant is of another type.
-    #[must_use]
-    pub const fn must_be_u64_milliseconds_or_a_duration(self) -> Duration {
-        Duration::from_millis(self.0)
-    }
-}
-
 impl Millis<Duration> {
     /// The duration.
     #[must_use]
-    pub const fn must_be_u64_milliseconds_or_a_duration(self) -> Duration {
+    pub const fn must_be_unsigned_milliseconds_or_a_duration(self) -> Duration {
         self.0
     }
 }
+
+macro_rules! unsigned {
+    ($($int:ty),*) => {$(
+        impl Seconds<$int> {
+            /// The duration. The name is what rustc shows if the constant is of another type.
+            #[must_use]
+            pub const fn must_be_unsigned_seconds_or_a_duration(self) -> Duration {
+                Duration::from_secs(self.0 as u64)
+            }
+        }
+
+        impl Millis<$int> {
+            /// The duration. The name is what rustc shows if the constant is of another type.
+            #[must_use]
+            pub const fn must_be_unsigned_milliseconds_or_a_duration(self) -> Duration {
+                Duration::from_millis(self.0 as u64)
+            }
+        }
+    )*};
+}
+
+unsigned!(u8, u16, u32, u64, usize);
 
 /// The policy, if it makes sense; `default` is whether the function has one.
 ///

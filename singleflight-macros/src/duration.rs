@@ -138,7 +138,11 @@ fn forms(option: &str, unit: Unit) -> String {
         Unit::Seconds => format!("seconds, as in `{option} = 30`, text, as in `{option} = \"250ms\"`"),
         Unit::Millis => format!("milliseconds, as in `{option} = 1500`, `{option} = \"auto\"`"),
     };
-    format!("`{option}` takes {forms}, or the path of a constant")
+    let constant = option.trim_end_matches("_ms").to_uppercase();
+    format!(
+        "`{option}` takes {forms}, or the path of a constant: write `const {constant}: Duration = ..;` and \
+         `{option} = {constant}`"
+    )
 }
 
 #[cfg(test)]

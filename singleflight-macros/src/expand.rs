@@ -185,10 +185,10 @@ fn duration(duration: &Duration, unit: Unit) -> TokenStream {
     match (duration, unit) {
         (Duration::Literal { ms, .. }, _) => quote! { ::core::time::Duration::from_millis(#ms) },
         (Duration::Path(path), Unit::Seconds) => quote_spanned! { at(path.span()) =>
-            __sf::Seconds(#path).must_be_u64_seconds_or_a_duration()
+            __sf::Seconds(#path).must_be_unsigned_seconds_or_a_duration()
         },
         (Duration::Path(path), Unit::Millis) => quote_spanned! { at(path.span()) =>
-            __sf::Millis(#path).must_be_u64_milliseconds_or_a_duration()
+            __sf::Millis(#path).must_be_unsigned_milliseconds_or_a_duration()
         },
     }
 }
@@ -214,10 +214,19 @@ fn plan_tokens(model: &Model<'_>, plan: &Ident) -> TokenStream {
     } else {
         None
     };
+    let negative = local("__sf_negative");
+    let negative_there = local_at(&negative, caret);
+    let negative_known = model.policy.negative_ttl.as_ref().map(|_| {
+        quote_spanned! { caret => __sf::may_be_none(#kind_there, #negative_there); }
+    });
+    let (negative_let, negative_value) = match &negative_known {
+        Some(known) => (Some(quote! { let #negative = #kind.__sf_negative(); #known }), quote! { #negative }),
+        None => (None, quote! { #kind.__sf_negative() }),
+    };
     let probes = probes();
     let cache_if = model.cache_if.as_ref().map(|path| quote! { .cache_if(#path) });
     let value = quote! {
-        __sf::plan(#kind, #store, #kind.__sf_negative(), #way, #make, #errors.__sf_words())#cache_if
+        __sf::plan(#kind, #store, #negative_value, #way, #make, #errors.__sf_words())#cache_if
     };
     let (names, value) = match &model.spawn {
         None => (quote! { #plan }, value),
@@ -233,6 +242,7 @@ fn plan_tokens(model: &Model<'_>, plan: &Ident) -> TokenStream {
             let #errors = __sf::ErrOf::of(#kind);
             let #make = #errors.__sf_make();
             #may_fail
+            #negative_let
             #value
         };
     }

@@ -7,7 +7,7 @@ use syn::{Expr, LitStr, Path};
 
 use crate::args::{krate, options, text, unknown, value};
 use crate::async_body::{AsyncBody, output};
-use crate::diag::Errors;
+use crate::diag::{Errors, nearest};
 use crate::function::asynchronous;
 use crate::future::future;
 use crate::item::Item;
@@ -21,7 +21,7 @@ struct Args {
     keys: Vec<LitStr>,
     flights: Option<Expr>,
     krate: Option<Path>,
-    /// Whether a key was written, readable or not.
+    /// Whether a key was written, readable or not, or something that was probably meant to be one.
     wrote_key: bool,
 }
 
@@ -29,7 +29,8 @@ impl Args {
     fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut args = Self::default();
         let parser = |input: ParseStream<'_>| {
-            options(input, errors, |key, input| args.option(key, input));
+            let nameless = options(input, errors, |key, input| args.option(key, input));
+            args.wrote_key |= nameless;
             Ok(())
         };
         if let Err(error) = parser.parse2(tokens) {
@@ -50,7 +51,10 @@ impl Args {
             "flights" => self.flights = Some(value(key, input)?),
             "crate" if self.krate.is_some() => return twice(),
             "crate" => self.krate = Some(krate(key, input)?),
-            _ => return Err(unknown(key, &["key", "flights", "crate"], "invalidates")),
+            other => {
+                self.wrote_key |= nearest(other, ["key"]).is_some();
+                return Err(unknown(key, &["key", "flights", "crate"], "invalidates"));
+            }
         }
         Ok(())
     }

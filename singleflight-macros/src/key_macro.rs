@@ -58,6 +58,10 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
     let template = parse(&input.template, &mut errors);
     let parts = template.as_ref().and_then(|template| {
         unused(&input, template.holes(), &mut errors);
+        // Without a placeholder there was no need for the macro: what stands in braces was meant as one.
+        let given = |name: &str| input.values.iter().any(|(given, _)| given.unraw() == name);
+        let braces = template.format_braces(|name| template.holes().next().is_none() || given(name));
+        braces.into_iter().for_each(|mistake| errors.at(at, mistake));
         resolve(template, at, |hole| lookup(&input, hole, at, &mut errors))
     });
     let Some(parts) = parts.filter(|_| errors.is_empty()) else { return errors.into_tokens() };

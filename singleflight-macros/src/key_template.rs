@@ -89,6 +89,25 @@ impl Template {
         if mistakes.is_empty() { Ok(Self(pieces)) } else { Err(mistakes) }
     }
 
+    /// The text between the placeholders.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            Piece::Hole(_) => None,
+        })
+    }
+
+    /// The mistake of writing `{id}` for `<id>`, of names that are known.
+    pub(crate) fn format_braces(&self, known: impl Fn(&str) -> bool) -> Vec<String> {
+        let braced = self.texts().flat_map(braced).filter(|(_, name)| known(name));
+        let message = |(inner, name)| {
+            format!(
+                "`{{{inner}}}` in the key is plain text, which is the same for every `{name}`: write `<{inner}>`"
+            )
+        };
+        braced.map(message).collect()
+    }
+
     /// The placeholders.
     pub(crate) fn holes(&self) -> impl Iterator<Item = &Hole> {
         self.0.iter().filter_map(|piece| match piece {
@@ -96,6 +115,15 @@ impl Template {
             Piece::Text(_) => None,
         })
     }
+}
+
+/// What stands in braces and would be a placeholder in `format!`: the text inside of `{user.id:?}`, and its name.
+pub(crate) fn braced(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split('{').skip(1).filter_map(|after| {
+        let (inner, _) = after.split_once('}')?;
+        let name = inner.split(['.', ':']).next()?;
+        is_ident(name).then_some((inner, name))
+    })
 }
 
 /// Where one value ends and the next begins must be seen in the key.

@@ -69,7 +69,7 @@ use proc_macro::TokenStream;
 /// | `spawn` | flag | the fill runs as a task of its own, see [below](#fills-of-their-own) |
 ///
 /// A duration is a whole number of seconds (`30`), text with a unit (`"250ms"`, `"30s"`, `"5m"`, `"1h"`, `"2d"`) or the
-/// path of a constant, a `u64` (seconds; for `lock_ttl_ms` milliseconds) or a `Duration`: `ttl = Self::TTL`. All are
+/// path of a constant, an unsigned integer (seconds; for `lock_ttl_ms` milliseconds) or a `Duration`: `ttl = Self::TTL`. All are
 /// checked by the compiler: a zero, or a `soft_ttl` above the `ttl`, does not build. (Paths such as `Self::TTL` and
 /// `Db::TTL`, whose constant may depend on type parameters, are checked by `cargo build`, but not by `cargo check`.)
 ///
@@ -94,8 +94,17 @@ use proc_macro::TokenStream;
 ///
 /// An argument, or a type or const parameter, that is neither in the key nor in `skip(..)` is refused, as calls that
 /// differ in it would share a value. Exempt are `self` and names that begin with `_`. The parameters of a surrounding
-/// generic `impl`, which an attribute does not see, are kept apart nevertheless, and so are two functions that use one
-/// template.
+/// generic `impl`, which an attribute does not see, are kept apart nevertheless (name them all by `<Self>`), and so are
+/// two functions that use one template.
+///
+/// **`self` is not part of the key unless it is named.** Two repositories of different tenants, on one engine, answer each
+/// other's calls under `key = "user:<id>"`; write `key = "user:<self.tenant>:<id>"`.
+///
+/// **Functions that share a template replace each other's values**, so that calls in turn load every time. Give each its
+/// own template; or, to share values on purpose, give both the same template and one `name`.
+///
+/// To invalidate by hand, render the key with [`key!`](macro@key), as values are escaped: `format!("user:{id}")` is
+/// another key as soon as `id` has a `:` or a brace in it.
 ///
 /// # Functions
 ///
@@ -109,6 +118,10 @@ use proc_macro::TokenStream;
 /// `anyhow::Error`, `Box<dyn Error + Send + Sync>`, `std::io::Error` and enums with a variant
 /// `Flight(#[from] FlightError)` are); otherwise write `share_error = path` or `errors = "retry"`. `losers = "fail"`
 /// needs a `Result` whose error is `From<FlightError>`.
+///
+/// **The caller that loads gets its own error; those that waited get a copy only if `E` is `Clone` or there is a
+/// `share_error`.** Else they get a `FlightError` that carries the message, in the variant for it: a service that maps
+/// variants to statuses, `NotFound` to 404, should derive `Clone`, or it answers 500 in a race and 404 alone.
 ///
 /// Refused, because they would go wrong: `const fn`; functions that are not asynchronous; declarations without a body;
 /// `-> impl Trait`, which cannot be named; types that borrow; and return types that are a type parameter or an
@@ -187,6 +200,8 @@ pub fn single_flight(args: TokenStream, item: TokenStream) -> TokenStream {
 /// | `key` | text, required; may be repeated | a template as in [`single_flight`](macro@single_flight#keys) |
 /// | `flights` | expression, `&SingleFlight` | the engine; default: the one in scope, else the one installed, else one in memory |
 /// | `crate` | path, `::singleflight_core` | the crate, if it has another name or is re-exported |
+///
+/// There is no invalidation by prefix: a `*` in the template is text like any other. Write out the keys.
 ///
 /// The keys are rendered before the body runs, so that it may move its arguments. They are invalidated after it has
 /// ended, with `Ok`, with an `Err` or by a panic: a failed write may have been done all the same. The caller gets the

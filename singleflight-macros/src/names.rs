@@ -49,6 +49,11 @@ impl<'a> Names<'a> {
             .collect()
     }
 
+    /// Whether a value of this name is there.
+    fn has(&self, name: &str) -> bool {
+        self.args.iter().any(|arg| arg.unraw() == name) || (name == "self" && self.receiver.is_some())
+    }
+
     /// The placeholders that could be written, in the order of the signature.
     fn all(&self) -> Vec<String> {
         let receiver = self.receiver.iter().map(|_| "self.field".to_owned());
@@ -105,8 +110,17 @@ impl<'a> Names<'a> {
         let known = self.all();
         let known = || known.iter().map(String::as_str);
         let start = format!("`{}` in the key names nothing of `{}`", hole.source, self.item.sig.ident);
-        if let Some(near) = nearest(&hole.name, known()) {
+        let capital = hole.name.starts_with(char::is_uppercase);
+        // A single capital is as near to any other as it is to what was meant.
+        let near = nearest(&hole.name, known())
+            .filter(|near| !capital || hole.name.len() > 2 || near.eq_ignore_ascii_case(&hole.name));
+        if let Some(near) = near {
             return format!("{start}: did you mean `<{near}>`?");
+        }
+        if capital {
+            return format!(
+                "{start}: the parameters of a surrounding `impl` cannot be named here; write `<Self>`"
+            );
         }
         let placeholders: Vec<String> = known().map(|name| format!("<{name}>")).collect();
         if placeholders.is_empty() {
@@ -144,7 +158,11 @@ pub(crate) fn template_parts(
     names: &Names<'_>,
     errors: &mut Errors,
 ) -> Option<Vec<Part>> {
-    resolve(template, source.span(), |hole| names.lookup(hole, source.span(), errors))
+    let parts = resolve(template, source.span(), |hole| names.lookup(hole, source.span(), errors));
+    let braces = template.format_braces(|name| names.has(name));
+    let mistaken = !braces.is_empty();
+    braces.into_iter().for_each(|mistake| errors.at(source.span(), mistake));
+    parts.filter(|_| !mistaken)
 }
 
 /// The template, or its mistakes.

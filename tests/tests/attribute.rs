@@ -501,57 +501,6 @@ mod beside_other_attributes {
     }
 }
 
-mod made_by_macros {
-    use super::*;
-
-    macro_rules! find {
-        ($name:ident, $key:literal, $arg:ident: $ty:ty => $value:ty, $body:expr) => {
-            #[single_flight(key = $key, ttl = 30)]
-            async fn $name($arg: $ty) -> Option<$value> {
-                let local = $arg;
-                let _ = local;
-                $body
-            }
-        };
-        ($name:ident) => {
-            #[single_flight(key = "inner:<id>", ttl = 30)]
-            async fn $name(id: u8) -> u8 {
-                id
-            }
-        };
-    }
-
-    find!(one, "one:<id>", id: u8 => u16, Some(u16::from(id)));
-    find!(two);
-
-    struct Both;
-
-    macro_rules! method {
-        ($trait:ident, $add:expr) => {
-            trait $trait {
-                async fn get(&self, id: u64) -> u64;
-            }
-            impl $trait for Both {
-                #[single_flight(key = "get:<id>", ttl = 30)]
-                async fn get(&self, id: u64) -> u64 {
-                    id + $add
-                }
-            }
-        };
-    }
-
-    method!(First, 1);
-    method!(Second, 2);
-
-    #[tokio::test]
-    async fn it_works() {
-        assert_eq!(one(1).await, Some(1));
-        assert_eq!(two(1).await, 1);
-        assert_eq!(First::get(&Both, 1).await, 2);
-        assert_eq!(Second::get(&Both, 1).await, 3);
-    }
-}
-
 mod options {
     use super::*;
 
@@ -559,7 +508,7 @@ mod options {
     const DEFAULTING: Policy = Policy::new().ttl(Duration::from_secs(30)).on_timeout(OnTimeout::Default);
     const RETRYING: Policy = Policy::new().ttl(Duration::from_secs(30)).retry_errors(true);
     const FAILING: Policy = Policy::new().ttl(Duration::from_secs(30)).on_timeout(OnTimeout::Fail);
-    const SECONDS: u64 = 30;
+    const SECONDS: u32 = 30;
 
     /// Neither `Clone` nor built from a `FlightError`, as `sqlx::Error`.
     #[derive(Debug, PartialEq)]
@@ -594,7 +543,6 @@ mod options {
         policy = self::HOT,
         ttl = SECONDS,
         soft_ttl = "20s",
-        negative_ttl = "500ms",
         lock_ttl_ms = 800,
         losers = "wait",
         version = 3,
@@ -647,7 +595,7 @@ mod options {
     type Api<T> = Result<T, LoadError>;
     type Maybe = Option<u8>;
 
-    #[single_flight(key = "alias:<id>", ttl = 30)]
+    #[single_flight(key = "alias:<id>", ttl = 30, negative_ttl = "500ms")]
     async fn alias(id: u8) -> Api<Maybe> {
         Ok(Some(id))
     }
@@ -708,30 +656,6 @@ mod options {
         fn from<E: From<FlightError>>() {}
         from::<WithVariant>();
         assert!(!std::any::type_name_of_val(&WithVariant::Flight).is_empty());
-    }
-}
-
-mod re_exported {
-    pub(crate) mod facade {
-        pub(crate) use singleflight_core as inner;
-    }
-
-    #[facade::inner::single_flight(key = "facade:<id>", ttl = 30, crate = facade::inner)]
-    async fn find(id: u8) -> Option<u8> {
-        Some(id)
-    }
-
-    #[facade::inner::invalidates(key = "facade:<id>", crate = facade::inner)]
-    async fn save(id: u8) {
-        let _ = id;
-    }
-
-    #[tokio::test]
-    async fn through_a_facade() {
-        assert_eq!(find(1).await, Some(1));
-        save(1).await;
-        let id = 1;
-        assert_eq!(facade::inner::key!("a:<id>", crate = facade::inner), "a:1");
     }
 }
 

@@ -91,7 +91,10 @@ pub trait KeyPart {
 impl<T: KeyPart + ?Sized> Part<'_, T> {
     /// Appends the value.
     #[inline]
-    pub fn __sf_put(self, key: &mut KeyBuf, stop: char) {
+    pub fn __sf_put(self, key: &mut KeyBuf, stop: char)
+    where
+        T: ExactPart,
+    {
         self.0.put(key, stop);
     }
 }
@@ -147,32 +150,48 @@ impl<T: Display + ?Sized> DisplayPart for T {
     }
 }
 
-/// What compares as it displays; no float does. `K` keeps the bound from being decided where it is written.
+/// What compares as it displays; no float does.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is a float, which cannot be part of a key",
     label = "its values may be equal and print differently",
     note = "write its bits, `<name.to_bits()>`, or round it to an integer and name that"
 )]
-pub trait ExactPart<K> {}
+pub trait ExactPart {}
 
+/// Floats are found at the first step, so that they are refused there: also those whose type is still open, as that of
+/// `let x = 0.5`.
 macro_rules! floats {
-    ($float:ident: $($type:ty),*) => {$(
-        impl Part<'_, $type> {
-            /// Refuses a float.
-            pub fn __sf_put<K>(self, _: &mut K, _: char)
-            where
-                $float: ExactPart<K>,
-            {
+    ($($float:ty),*) => {$(
+        impl KeyPart for $float {
+            fn put(&self, key: &mut KeyBuf, stop: char) {
+                key.display(self, stop);
             }
         }
     )*};
 }
 
-floats!(f32: f32, &f32, &&f32, Option<f32>, Option<&f32>, &Option<f32>);
-floats!(f64: f64, &f64, &&f64, Option<f64>, Option<&f64>, &Option<f64>);
+floats!(f32, f64);
+
+macro_rules! exact {
+    ($($type:ty),*) => {$(
+        impl ExactPart for $type {}
+    )*};
+}
+
+exact!(str, String, char, bool, [u8], Vec<u8>, Bytes);
+
+impl<const N: usize> ExactPart for [u8; N] {}
+
+impl<T: ExactPart> ExactPart for Option<T> {}
+
+impl<T: ExactPart + ToOwned + ?Sized> ExactPart for Cow<'_, T> {}
 
 macro_rules! integers {
     ($($int:ty),*) => {$(
+        impl ExactPart for $int {}
+
+        impl ExactPart for NonZero<$int> {}
+
         impl KeyPart for $int {
             #[inline]
             fn put(&self, key: &mut KeyBuf, stop: char) {
@@ -262,6 +281,8 @@ impl<T: KeyPart + ToOwned + ?Sized> KeyPart for Cow<'_, T> {
 
 macro_rules! pointers {
     ($($pointer:ty),*) => {$(
+        impl<T: ExactPart + ?Sized> ExactPart for $pointer {}
+
         impl<T: KeyPart + ?Sized> KeyPart for $pointer {
             #[inline]
             fn put(&self, key: &mut KeyBuf, stop: char) {

@@ -22,7 +22,7 @@ pub use errors::{
 use errors::{Make, Way, Words};
 pub use plan::{Plan, plan};
 pub(crate) use value::Never;
-pub use value::{LocalValue, NegativeNever, Value, local, portable};
+pub use value::{LocalValue, NegativeNever, Value, local, may_be_none, portable};
 use value::{Negative, Store};
 
 /// A function's return type, not yet understood.

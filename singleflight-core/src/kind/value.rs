@@ -127,6 +127,19 @@ impl<T> Negative<T> for Never {
     }
 }
 
+/// Return types that can say "there is no such thing".
+#[diagnostic::on_unimplemented(
+    message = "`negative_ttl` has no use for `{R}`, which is never `None` nor `Ok(None)`",
+    label = "neither an `Option` nor a `Result` of one",
+    note = "leave `negative_ttl` out, or return `Option<..>` or `Result<Option<..>, E>`"
+)]
+pub trait MayBeNone<R> {}
+
+impl<R> MayBeNone<R> for NoneIs {}
+
+/// The one place that demands that a kind can be negative.
+pub fn may_be_none<K: Kind, N: MayBeNone<K::Output>>(_: K, _: N) {}
+
 impl<T, E> IsResult<Option<T>, E> {
     /// `Ok(None)` is negative.
     #[must_use]
