@@ -1,0 +1,266 @@
+//! The data connections: dialled, watched over and dialled again, without a caller ever waiting for more than one
+//! answer's time-out.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{Pipeline, PushInfo, PushKind, RedisError, Value};
+use singleflight_core::BackendError;
+use singleflight_core::link::Link;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::dial::{Backoff, Dialer};
+use crate::error::{self, Loss};
+use crate::keys::Keyspace;
+use crate::scripts::Run;
+use crate::steps;
+
+/// So many time-outs in a row, and the connection is not believed in any more.
+const TIMEOUTS: u32 = 3;
+
+/// A connection that was up is dialled again at once, and calls wait for that so long before they go without Redis.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Invalidations are sent again this many at a time when the link is back.
+const BATCH: usize = 64;
+
+/// All data connections.
+pub(crate) struct Lines {
+    pub(crate) link: Link,
+    pub(crate) keys: Keyspace,
+    dialer: Arc<Dialer>,
+    slots: Box<[watch::Sender<State>]>,
+    next: AtomicUsize,
+}
+
+/// What becomes of one connection.
+#[derive(Clone, Debug)]
+enum State {
+    /// Just lost, or not there yet; a first attempt is under way.
+    Dialling,
+    Up(Live),
+    /// The last attempt failed.
+    Down,
+}
+
+/// A connection in use.
+#[derive(Clone, Debug)]
+pub(crate) struct Live {
+    connection: MultiplexedConnection,
+    health: Arc<Health>,
+}
+
+/// A connection, and where its end will be told.
+pub(crate) type Dialled = (Live, mpsc::Receiver<Loss>);
+
+/// What is known of a connection; it also tells one connection from the next.
+#[derive(Debug)]
+pub(crate) struct Health {
+    timeouts: AtomicU32,
+    lost: mpsc::Sender<Loss>,
+}
+
+impl Health {
+    pub(crate) fn new() -> (Arc<Self>, mpsc::Receiver<Loss>) {
+        // The first loss is the one that counts; later ones find the channel full.
+        let (lost, losses) = mpsc::channel(1);
+        (Arc::new(Self { timeouts: AtomicU32::new(0), lost }), losses)
+    }
+
+    pub(crate) fn lose(&self, loss: Loss) {
+        let _ = self.lost.try_send(loss);
+    }
+
+    /// Hears of the connection's end from the connection itself.
+    pub(crate) fn hear(&self, push: &PushInfo) {
+        if push.kind == PushKind::Disconnection {
+            self.lose(Loss::Cut);
+        }
+    }
+
+    fn note(&self, answers: &Result<Vec<Value>, RedisError>) {
+        match answers {
+            Ok(answers) => {
+                if self.timeouts.load(Ordering::Relaxed) != 0 {
+                    self.timeouts.store(0, Ordering::Relaxed);
+                }
+                for answer in answers {
+                    if let Value::ServerError(error) = answer
+                        && let (_, Some(loss)) = error::classify_answer(error)
+                    {
+                        self.lose(loss);
+                    }
+                }
+            }
+            Err(error) if error.is_timeout() => {
+                if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= TIMEOUTS {
+                    self.lose(Loss::Unresponsive);
+                }
+            }
+            Err(error) => {
+                if let (_, Some(loss)) = error::classify(error) {
+                    self.lose(loss);
+                }
+            }
+        }
+    }
+}
+
+impl Live {
+    /// Sends commands and gives their answers, errors among them.
+    async fn ask(&mut self, commands: &Pipeline) -> Result<Vec<Value>, RedisError> {
+        let answers = self.connection.send_packed_commands(commands, 0, commands.len()).await;
+        self.health.note(&answers);
+        answers
+    }
+}
+
+impl Lines {
+    pub(crate) fn new(dialer: Arc<Dialer>, keys: Keyspace, connections: usize) -> Self {
+        let slots = (0..connections.max(1)).map(|_| watch::Sender::new(State::Dialling)).collect();
+        Self { link: Link::new(), keys, dialer, slots, next: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        self.dialer.address()
+    }
+
+    /// Sends commands on one of the connections and gives their answers, errors among them.
+    ///
+    /// A connection that was cut is often one of a server that is well: the commands are sent once more on the next
+    /// one, which every step allows.
+    pub(crate) async fn ask(&self, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
+        let (at, mut live) = self.live(None).await?;
+        match live.ask(commands).await {
+            Err(error) if !error.is_timeout() && error::classify(&error).1 == Some(Loss::Cut) => {
+                let (_, mut live) = self.live(Some((at, &live.health))).await?;
+                live.ask(commands).await.map_err(error::failed)
+            }
+            answers => answers.map_err(error::failed),
+        }
+    }
+
+    /// Runs a script and gives its answer.
+    pub(crate) async fn run(&self, run: Run<'_>) -> Result<Value, BackendError> {
+        let mut answers = self.ask(&run.named()).await?;
+        let mut answer = answers.pop();
+        if matches!(&answer, Some(Value::ServerError(error)) if error.code() == "NOSCRIPT") {
+            answer = self.ask(&run.whole()).await?.pop();
+        }
+        match (answers.pop(), answer) {
+            (Some(Value::ServerError(error)), _) | (_, Some(Value::ServerError(error))) => {
+                Err(error::answered(&error))
+            }
+            (_, Some(answer)) => Ok(answer),
+            (_, None) => Err(error::unexpected()),
+        }
+    }
+
+    /// A connection other than `dead`; waits a moment where one is being dialled.
+    async fn live(&self, dead: Option<(usize, &Arc<Health>)>) -> Result<(usize, Live), BackendError> {
+        let usable = |live: &Live| dead.is_none_or(|(_, health)| !Arc::ptr_eq(health, &live.health));
+        let start = self.next.fetch_add(1, Ordering::Relaxed);
+        for at in 0..self.slots.len() {
+            let at = (start + at) % self.slots.len();
+            if let State::Up(live) = &*self.slots[at].borrow()
+                && usable(live)
+            {
+                return Ok((at, live.clone()));
+            }
+        }
+        let at = dead.map_or(start % self.slots.len(), |(at, _)| at);
+        let mut slot = self.slots[at].subscribe();
+        let settled = slot.wait_for(|state| match state {
+            State::Up(live) => usable(live),
+            State::Down => true,
+            State::Dialling => false,
+        });
+        match timeout(PATIENCE, settled).await {
+            Ok(Ok(state)) => match &*state {
+                State::Up(live) => Ok((at, live.clone())),
+                _ => Err(error::down()),
+            },
+            _ => Err(error::down()),
+        }
+    }
+
+    /// Dials a connection.
+    pub(crate) async fn dial(&self, check_role: bool) -> Result<Dialled, RedisError> {
+        let (health, losses) = Health::new();
+        let ear = health.clone();
+        let connection = self.dialer.dial(check_role, move |push| ear.hear(&push)).await?;
+        Ok((Live { connection, health }, losses))
+    }
+
+    /// Keeps one connection, for ever.
+    pub(crate) async fn keep(self: Arc<Self>, at: usize, first: Option<Dialled>) {
+        let mut backoff = Backoff::new();
+        let mut next = first;
+        let mut check_role = false;
+        loop {
+            let dialled = match next.take() {
+                Some(first) => Ok(first),
+                None => self.dial(check_role).await,
+            };
+            let denied = match dialled {
+                Ok((live, mut losses)) => {
+                    let since = Instant::now();
+                    self.slots[at].send_replace(State::Up(live));
+                    self.restore().await;
+                    let loss = losses.recv().await.unwrap_or(Loss::Cut);
+                    check_role = loss == Loss::ReadOnly;
+                    // One that is lost at once each time is not to be dialled in a tight loop.
+                    if backoff.lasted(since.elapsed()) {
+                        self.slots[at].send_replace(State::Dialling);
+                        continue;
+                    }
+                    loss == Loss::Denied
+                }
+                Err(error) => error::classify(&error).1 == Some(Loss::Denied),
+            };
+            self.slots[at].send_replace(State::Down);
+            self.note_down();
+            sleep(backoff.next(denied)).await;
+        }
+    }
+
+    /// Says that the link is down if no connection is left.
+    fn note_down(&self) {
+        if self.slots.iter().all(|slot| matches!(*slot.borrow(), State::Down)) {
+            self.link.down(Instant::now().into_std());
+        }
+    }
+
+    /// Says that the link is up, once the invalidations that could not be sent have been.
+    async fn restore(&self) {
+        while !self.link.up() {
+            for keys in self.link.unsent().chunks(BATCH) {
+                for key in keys {
+                    // Whatever the error says: the connection's keeper hears of a loss, and the next call tries again.
+                    if steps::invalidate(self, key).await.is_err() {
+                        return;
+                    }
+                    self.link.sent(key);
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines")
+            .field("address", &self.address())
+            .field("connections", &self.slots.len())
+            .field("link", &self.link)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,4 @@
+//! The backend on real servers, which the tests start and end.
+
+mod conformance;
+mod server;
