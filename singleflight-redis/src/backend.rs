@@ -127,14 +127,11 @@ impl LeaseBackend for RedisBackend {
     }
 
     fn post(&self, note: Note) {
-        match self.inner.notes.try_send(note) {
-            Err(
-                TrySendError::Full(Note::Invalidate { key }) | TrySendError::Closed(Note::Invalidate { key }),
-            ) => {
-                post::put_off(self.lines(), &key);
-            }
-            // An abandon that finds the queue full is left to the lease's TTL.
-            Ok(()) | Err(_) => {}
+        // An abandon that finds the queue full is left to the lease's TTL.
+        if let Err(TrySendError::Full(note) | TrySendError::Closed(note)) = self.inner.notes.try_send(note)
+            && let Note::Invalidate { key } = note
+        {
+            post::put_off(self.lines(), &key);
         }
     }
 

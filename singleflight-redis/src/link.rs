@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -24,9 +24,6 @@ const TIMEOUTS: u32 = 3;
 
 /// A connection that was up is dialled again at once, and calls wait for that so long before they go without Redis.
 const PATIENCE: Duration = Duration::from_millis(100);
-
-/// Invalidations are sent again this many at a time when the link is back.
-const BATCH: usize = 64;
 
 /// All data connections.
 pub(crate) struct Lines {
@@ -60,6 +57,8 @@ pub(crate) type Dialled = (Live, mpsc::Receiver<Loss>);
 /// What is known of a connection; it also tells one connection from the next.
 #[derive(Debug)]
 pub(crate) struct Health {
+    /// Something has been answered.
+    served: AtomicBool,
     timeouts: AtomicU32,
     lost: mpsc::Sender<Loss>,
 }
@@ -68,7 +67,7 @@ impl Health {
     pub(crate) fn new() -> (Arc<Self>, mpsc::Receiver<Loss>) {
         // The first loss is the one that counts; later ones find the channel full.
         let (lost, losses) = mpsc::channel(1);
-        (Arc::new(Self { timeouts: AtomicU32::new(0), lost }), losses)
+        (Arc::new(Self { served: AtomicBool::new(false), timeouts: AtomicU32::new(0), lost }), losses)
     }
 
     pub(crate) fn lose(&self, loss: Loss) {
@@ -85,6 +84,10 @@ impl Health {
     fn note(&self, answers: &Result<Vec<Value>, RedisError>) {
         match answers {
             Ok(answers) => {
+                // Looks before it writes: all calls share this line of memory.
+                if !self.served.load(Ordering::Relaxed) {
+                    self.served.store(true, Ordering::Relaxed);
+                }
                 if self.timeouts.load(Ordering::Relaxed) != 0 {
                     self.timeouts.store(0, Ordering::Relaxed);
                 }
@@ -212,13 +215,14 @@ impl Lines {
             };
             let denied = match dialled {
                 Ok((live, mut losses)) => {
-                    let since = Instant::now();
+                    let health = live.health.clone();
                     self.slots[at].send_replace(State::Up(live));
                     self.restore().await;
                     let loss = losses.recv().await.unwrap_or(Loss::Cut);
                     check_role = loss == Loss::ReadOnly;
-                    // One that is lost at once each time is not to be dialled in a tight loop.
-                    if backoff.lasted(since.elapsed()) {
+                    // Dialled again at once, unless it was of no use to anybody: that would be a tight loop.
+                    if health.served.load(Ordering::Relaxed) && loss != Loss::Denied {
+                        backoff = Backoff::new();
                         self.slots[at].send_replace(State::Dialling);
                         continue;
                     }
@@ -242,16 +246,24 @@ impl Lines {
     /// Says that the link is up, once the invalidations that could not be sent have been.
     async fn restore(&self) {
         while !self.link.up() {
-            for keys in self.link.unsent().chunks(BATCH) {
-                for key in keys {
-                    // Whatever the error says: the connection's keeper hears of a loss, and the next call tries again.
-                    if steps::invalidate(self, key).await.is_err() {
-                        return;
-                    }
-                    self.link.sent(key);
-                }
+            if !self.send_unsent().await {
+                return;
             }
         }
+    }
+
+    /// Sends the invalidations that could not be sent; `false` if they still cannot.
+    pub(crate) async fn send_unsent(&self) -> bool {
+        let unsent = self.link.unsent();
+        for key in &unsent {
+            // Whatever the error says: the connection's keeper hears of a loss, and all is tried again.
+            if steps::invalidate(self, key).await.is_err() {
+                return false;
+            }
+            self.link.sent(key);
+        }
+        // The link may have been down for nothing else.
+        unsent.is_empty() || self.link.up()
     }
 }
 

@@ -1,11 +1,12 @@
 //! Steps that nobody waits for.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use singleflight_core::backend::{Abandon, Note};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::link::Lines;
 use crate::steps;
@@ -15,13 +16,27 @@ pub(crate) const QUEUE: usize = 1024;
 /// Notes under way at once, at most.
 const AT_ONCE: usize = 32;
 
+/// Invalidations that could not be sent are tried again so often, also where no call asks for the server meanwhile:
+/// others read what should be gone.
+const AGAIN: Duration = Duration::from_millis(500);
+
 /// Does what is posted, for ever.
 ///
 /// An abandon that cannot be done is left to the lease's TTL. An invalidation that cannot be done is remembered by the
 /// link and sent before the link counts as up.
 pub(crate) async fn run(lines: Arc<Lines>, mut notes: mpsc::Receiver<Note>) {
     let mut under_way = JoinSet::new();
-    while let Some(note) = notes.recv().await {
+    let mut again = interval(AGAIN);
+    again.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let note = tokio::select! {
+            note = notes.recv() => note,
+            _ = again.tick() => {
+                lines.send_unsent().await;
+                continue;
+            }
+        };
+        let Some(note) = note else { return };
         while under_way.try_join_next().is_some() {}
         if under_way.len() >= AT_ONCE {
             under_way.join_next().await;
@@ -39,12 +54,8 @@ async fn act(lines: &Lines, note: Note) {
             // Best effort: the lease has a TTL.
             let _ = steps::abandon(lines, request).await;
         }
-        Note::Invalidate { key } => {
-            if steps::invalidate(lines, &key).await.is_err() {
-                put_off(lines, &key);
-            }
-        }
-        // A kind of note that this version does not know is best effort, too.
+        Note::Invalidate { key } if steps::invalidate(lines, &key).await.is_err() => put_off(lines, &key),
+        // Done; or a kind of note that this version does not know, which is best effort, too.
         _ => {}
     }
 }

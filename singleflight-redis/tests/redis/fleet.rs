@@ -1,0 +1,237 @@
+//! Several engines on one server, as several processes would be.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use singleflight_core::{FlightError, SingleFlight};
+use tokio::time::{Instant, sleep};
+
+use crate::rig::{MINUTE, Source, connect, engine, within};
+use crate::server::Server;
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What clients send, as the server sees it; commands inside scripts are not among it.
+struct Monitor {
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+impl Monitor {
+    fn start(server: &Server) -> Self {
+        let mut connection = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        connection.write_all(b"*1\r\n$7\r\nMONITOR\r\n").unwrap();
+        let mut lines = BufReader::new(connection).lines();
+        assert_eq!(lines.next().unwrap().unwrap(), "+OK");
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let ours = seen.clone();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                // `+<time> [<database> <address or lua>] "COMMAND" …`
+                let Some((origin, command)) = line.split_once("] ") else { continue };
+                if !origin.ends_with(" lua") {
+                    ours.lock().unwrap().push(command.to_owned());
+                }
+            }
+        });
+        Self { seen }
+    }
+
+    /// The commands of these names so far.
+    async fn of(&self, names: &[&str]) -> Vec<String> {
+        // The last ones are still on their way.
+        sleep(50 * MS).await;
+        let is = |command: &String| names.iter().any(|name| command.starts_with(&format!("\"{name}\"")));
+        self.seen.lock().unwrap().iter().filter(|command| is(command)).cloned().collect()
+    }
+}
+
+async fn fleet(server: &Server, processes: usize) -> Vec<SingleFlight> {
+    let mut fleet = Vec::new();
+    for _ in 0..processes {
+        let flights = engine(server).await;
+        // Scripts are known and the subscription connection is there, as in a process that has run for a while.
+        flights.flight("warm").ttl(MINUTE).run(|| async { Ok::<_, FlightError>(1) }).await.unwrap();
+        drop(flights.backend().watch("warm").await.unwrap());
+        fleet.push(flights);
+    }
+    fleet
+}
+
+/// So many callers spread over the fleet; gives how late the last waiter was answered.
+async fn herd(
+    fleet: &[SingleFlight],
+    callers: usize,
+    source: &Source,
+    key: &str,
+    took: Duration,
+) -> Duration {
+    let start = Instant::now();
+    let calls: Vec<_> = (0..callers)
+        .map(|caller| {
+            let (flights, source, key) =
+                (fleet[caller % fleet.len()].clone(), source.clone(), key.to_owned());
+            tokio::spawn(async move {
+                source.call(&flights, &key, took).await.unwrap();
+                start.elapsed()
+            })
+        })
+        .collect();
+    let mut ended = Vec::new();
+    for call in calls {
+        ended.push(call.await.unwrap());
+    }
+    let (first, last) = (ended.iter().min().unwrap(), ended.iter().max().unwrap());
+    *last - *first
+}
+
+const SENT: [&str; 7] = ["EVALSHA", "EVAL", "PTTL", "GET", "SET", "SUBSCRIBE", "UNSUBSCRIBE"];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p14_a_herd_in_two_processes_is_one_load() {
+    let server = Server::start();
+    let fleet = fleet(&server, 2).await;
+    let (monitor, source) = (Monitor::start(&server), Source::default());
+    let late = herd(&fleet, 100, &source, "hot", 100 * MS).await;
+    assert_eq!(source.loads(), 1);
+    let sent = monitor.of(&SENT).await;
+    println!("2 processes, 100 callers: {} commands, last waiter {late:?} after the first", sent.len());
+    let counted = sent.iter().filter(|command| !command.contains("SUBSCRIBE")).count();
+    assert!(counted <= 13, "{sent:#?}");
+    server.assert_every_key_ends();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p14_a_herd_in_four_processes_is_one_load_of_few_commands() {
+    let server = Server::start();
+    let fleet = fleet(&server, 4).await;
+    let (monitor, source) = (Monitor::start(&server), Source::default());
+    let late = herd(&fleet, 100, &source, "hot", 100 * MS).await;
+    assert_eq!(source.loads(), 1);
+    let sent = monitor.of(&SENT).await;
+    let counted = sent.iter().filter(|command| !command.contains("SUBSCRIBE")).count();
+    println!("4 processes, 100 callers: {counted} commands, last waiter {late:?} after the first");
+    assert!(counted <= 25, "{sent:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p14_a_load_of_many_lease_ttls_is_one_load() {
+    let server = Server::start();
+    let fleet = fleet(&server, 3).await;
+    let source = Source::default();
+    let calls = fleet.iter().map(|flights| {
+        let (flights, source) = (flights.clone(), source.clone());
+        tokio::spawn(async move {
+            let load = || async { source.call(&SingleFlight::in_memory(), "inner", SECOND).await };
+            flights.flight("slow").ttl(MINUTE).lock_ttl(200 * MS).run(load).await
+        })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        assert_eq!(call.await.unwrap().unwrap(), 1);
+    }
+    assert_eq!(source.loads(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p15_a_failure_is_one_load_for_all_who_waited_in_all_processes() {
+    let server = Server::start();
+    let fleet = fleet(&server, 4).await;
+    let (monitor, source) = (Monitor::start(&server), Source::default());
+    let calls = (0..100).map(|caller| {
+        let (flights, source) = (fleet[caller % 4].clone(), source.clone());
+        tokio::spawn(async move {
+            let load = || async {
+                source.call(&SingleFlight::in_memory(), "count", 100 * MS).await?;
+                Err::<usize, FlightError>(misconfigured().await)
+            };
+            flights.flight("bad").ttl(MINUTE).lock_ttl(2 * SECOND).run(load).await
+        })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        let error = call.await.unwrap().unwrap_err();
+        assert!(error.to_string().contains("makes no sense"), "{error}");
+    }
+    assert_eq!(source.loads(), 1);
+    let sent = monitor.of(&SENT).await;
+    println!("4 processes, 100 callers, failing: {} commands with subscriptions", sent.len());
+    server.assert_every_key_ends();
+}
+
+/// A failure that a body could have.
+async fn misconfigured() -> FlightError {
+    let flights = SingleFlight::in_memory();
+    let load = || async { Ok::<_, FlightError>(1) };
+    flights.flight("x").ttl(Duration::ZERO).run(load).await.unwrap_err()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p05_an_invalidation_reaches_loads_in_other_processes() {
+    let server = Server::start();
+    let fleet = fleet(&server, 2).await;
+    let source = Source::default();
+    let old = tokio::spawn({
+        let (flights, source) = (fleet[0].clone(), source.clone());
+        async move { source.call(&flights, "k", 300 * MS).await }
+    });
+    within(SECOND, "the load begins", async || source.loads() == 1).await;
+    fleet[1].invalidate("k").await.unwrap();
+    assert_eq!(source.call(&fleet[1], "k", MS).await.unwrap(), 2);
+    assert_eq!(old.await.unwrap().unwrap(), 1, "the older load answers its own caller");
+    for flights in &fleet {
+        assert_eq!(source.call(flights, "k", MS).await.unwrap(), 2);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p11_a_leader_that_vanishes_has_one_successor_when_its_lease_ends() {
+    let server = Server::start();
+    let fleet = fleet(&server, 4).await;
+    // Nobody renews this one: the token is of a process that is gone.
+    let gone = connect(&server).await;
+    let lease = 500 * MS;
+    let kind = crate::rig::KIND;
+    let request = singleflight_core::backend::Acquire::new(
+        "test:k",
+        singleflight_core::backend::Token::random(),
+        lease,
+        kind,
+    );
+    use singleflight_core::LeaseBackend;
+    let start = Instant::now();
+    gone.acquire(request).await.unwrap();
+    let source = Source::default();
+    let begun = Arc::new(Mutex::new(Vec::new()));
+    let calls = (0..40).map(|caller| {
+        let (flights, source, begun) = (fleet[caller % 4].clone(), source.clone(), begun.clone());
+        tokio::spawn(async move {
+            let load = || async {
+                begun.lock().unwrap().push(start.elapsed());
+                source.call(&SingleFlight::in_memory(), "count", 50 * MS).await
+            };
+            flights.flight("k").ttl(MINUTE).lock_ttl(2 * SECOND).run(load).await.unwrap()
+        })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        assert_eq!(call.await.unwrap(), 1);
+    }
+    let begun = begun.lock().unwrap().clone();
+    println!("the successor began {:?} after a lease of {lease:?} was granted", begun);
+    assert_eq!(begun.len(), 1);
+    assert!(begun[0] >= lease - 5 * MS && begun[0] < lease + 300 * MS, "{begun:?}");
+}
+
+#[tokio::test]
+async fn p21_namespaces_keep_services_apart() {
+    let server = Server::start();
+    let source = Source::default();
+    let mut values = Vec::new();
+    for namespace in ["a", "b", "a"] {
+        let url = format!("{}/0?namespace={namespace}", server.url());
+        let backend = Arc::new(singleflight_redis::RedisBackend::builder(&url).connect().await.unwrap());
+        let flights = SingleFlight::builder().backend(backend).namespace(namespace).build();
+        values.push(source.call(&flights, "k", MS).await.unwrap());
+    }
+    assert_eq!(values, [1, 2, 1]);
+}
