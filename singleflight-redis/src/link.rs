@@ -54,24 +54,32 @@ pub(crate) struct Live {
 /// A connection, and where its end will be told.
 pub(crate) type Dialled = (Live, mpsc::Receiver<Loss>);
 
-/// What is known of a connection; it also tells one connection from the next.
+/// What is known of a connection.
 #[derive(Debug)]
 pub(crate) struct Health {
+    lost: AtomicBool,
     /// Something has been answered.
     served: AtomicBool,
     timeouts: AtomicU32,
-    lost: mpsc::Sender<Loss>,
+    losses: mpsc::Sender<Loss>,
 }
 
 impl Health {
     pub(crate) fn new() -> (Arc<Self>, mpsc::Receiver<Loss>) {
         // The first loss is the one that counts; later ones find the channel full.
-        let (lost, losses) = mpsc::channel(1);
-        (Arc::new(Self { served: AtomicBool::new(false), timeouts: AtomicU32::new(0), lost }), losses)
+        let (sender, losses) = mpsc::channel(1);
+        let flag = || AtomicBool::new(false);
+        let health = Self { lost: flag(), served: flag(), timeouts: AtomicU32::new(0), losses: sender };
+        (Arc::new(health), losses)
     }
 
     pub(crate) fn lose(&self, loss: Loss) {
-        let _ = self.lost.try_send(loss);
+        self.lost.store(true, Ordering::Relaxed);
+        let _ = self.losses.try_send(loss);
+    }
+
+    fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// Hears of the connection's end from the connection itself.
@@ -139,16 +147,15 @@ impl Lines {
     /// Sends commands on one of the connections and gives their answers, errors among them.
     ///
     /// A connection that was cut is often one of a server that is well: the commands are sent once more on the next
-    /// one, which every step allows.
+    /// one, which every step allows. Where one is cut the others often are, too, and only a use shows it.
     pub(crate) async fn ask(&self, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
-        let (at, mut live) = self.live(None).await?;
-        match live.ask(commands).await {
-            Err(error) if !error.is_timeout() && error::classify(&error).1 == Some(Loss::Cut) => {
-                let (_, mut live) = self.live(Some((at, &live.health))).await?;
-                live.ask(commands).await.map_err(error::failed)
+        for _ in 0..self.slots.len() {
+            match self.live().await?.ask(commands).await {
+                Err(error) if error::classify(&error).1 == Some(Loss::Cut) => {}
+                answers => return answers.map_err(error::failed),
             }
-            answers => answers.map_err(error::failed),
         }
+        self.live().await?.ask(commands).await.map_err(error::failed)
     }
 
     /// Runs a script and gives its answer.
@@ -167,28 +174,26 @@ impl Lines {
         }
     }
 
-    /// A connection other than `dead`; waits a moment where one is being dialled.
-    async fn live(&self, dead: Option<(usize, &Arc<Health>)>) -> Result<(usize, Live), BackendError> {
-        let usable = |live: &Live| dead.is_none_or(|(_, health)| !Arc::ptr_eq(health, &live.health));
-        let start = self.next.fetch_add(1, Ordering::Relaxed);
-        for at in 0..self.slots.len() {
-            let at = (start + at) % self.slots.len();
-            if let State::Up(live) = &*self.slots[at].borrow()
-                && usable(live)
+    /// A connection that is not known to be lost, each in turn; waits a moment where there is none but one is dialled.
+    async fn live(&self) -> Result<Live, BackendError> {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        let (before, from) = self.slots.split_at(turn % self.slots.len());
+        for slot in from.iter().chain(before) {
+            if let State::Up(live) = &*slot.borrow()
+                && !live.health.is_lost()
             {
-                return Ok((at, live.clone()));
+                return Ok(live.clone());
             }
         }
-        let at = dead.map_or(start % self.slots.len(), |(at, _)| at);
-        let mut slot = self.slots[at].subscribe();
+        let mut slot = from[0].subscribe();
         let settled = slot.wait_for(|state| match state {
-            State::Up(live) => usable(live),
+            State::Up(live) => !live.health.is_lost(),
             State::Down => true,
             State::Dialling => false,
         });
         match timeout(PATIENCE, settled).await {
             Ok(Ok(state)) => match &*state {
-                State::Up(live) => Ok((at, live.clone())),
+                State::Up(live) => Ok(live.clone()),
                 _ => Err(error::down()),
             },
             _ => Err(error::down()),

@@ -141,10 +141,13 @@ impl Hub {
             let since = Instant::now();
             let served = self.serve().await;
             self.cut();
-            if served.is_ok() && backoff.lasted(since.elapsed()) {
-                continue;
+            let at_once = backoff.lasted(since.elapsed());
+            match served {
+                Ok(()) if at_once => continue,
+                // There is a server: those who begin to watch may wait for the next attempt.
+                Ok(()) => {}
+                Err(_) => self.set_down(true),
             }
-            self.set_down(true);
             sleep(backoff.next(false)).await;
         }
     }

@@ -109,14 +109,16 @@ async fn p20_waiters_notice_a_fill_although_their_connection_was_cut() {
         let key = format!("k{round}");
         let leads = tokio::spawn({
             let (leader, source, key) = (leader.clone(), source.clone(), key.clone());
-            async move { source.call(&leader, &key, 150 * MS).await }
+            async move { source.call(&leader, &key, 600 * MS).await }
         });
         within(SECOND, "the load begins", async || source.loads() == round).await;
         let waits = tokio::spawn({
             let (waiter, source, key) = (waiter.clone(), source.clone(), key.clone());
-            async move { source.call(&waiter, &key, 150 * MS).await }
+            async move { source.call(&waiter, &key, 600 * MS).await }
         });
-        within(SECOND, "someone waits", async || channels(&server) > 0).await;
+        let channel = format!("sf:{{test:{key}}}w");
+        let waited_for = async || server.say(&["PUBSUB", "CHANNELS", &channel]).contains(&channel);
+        within(SECOND, "someone waits", waited_for).await;
         server.cut("pubsub");
         assert_eq!(leads.await.unwrap().unwrap(), round);
         let ended = Instant::now();
