@@ -1,8 +1,10 @@
 //! The backend on real servers, which the tests start and end.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on is to panic")]
 
 mod conformance;
 mod faults;
 mod fleet;
+mod protocol;
 mod rig;
 mod server;
 mod start;
