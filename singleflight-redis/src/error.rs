@@ -41,10 +41,10 @@ pub(crate) fn classify_answer(error: &ServerError) -> (BackendErrorKind, Option<
 }
 
 fn classify_code(code: &str, detail: &str) -> (BackendErrorKind, Option<Loss>) {
-    // Before 7.0 an error inside a script is told as `ERR Error running script … CODE …`.
-    let is = |wanted: &str| {
-        code == wanted || code == "ERR" && detail.split([' ', '-', ':']).any(|word| word == wanted)
-    };
+    // Before 7.0 an error inside a script is told as `ERR Error running script … CODE …` or `@user_script: 1: -CODE …`.
+    let wrapped = code == "ERR" || code.starts_with("@user_script");
+    let is =
+        |wanted: &str| code == wanted || wrapped && detail.split([' ', '-', ':']).any(|word| word == wanted);
     let any = |wanted: &[&str]| wanted.iter().any(|wanted| is(wanted));
     if is("READONLY") {
         (BackendErrorKind::Unavailable, Some(Loss::ReadOnly))
@@ -170,6 +170,12 @@ mod tests {
                 "Error running script (call to f_1): @user_script:2: @user_script: 2: -READONLY You can't",
                 BackendErrorKind::Unavailable,
                 Some(Loss::ReadOnly),
+            ),
+            (
+                "@user_script:",
+                "23: -OOM command not allowed when used memory > 'maxmemory'.",
+                BackendErrorKind::Refused,
+                None,
             ),
             ("ERR", "unknown command", BackendErrorKind::Protocol, None),
         ];
