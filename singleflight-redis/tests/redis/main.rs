@@ -4,7 +4,10 @@
 mod conformance;
 mod faults;
 mod fleet;
+mod network;
+mod processes;
 mod protocol;
+mod proxy;
 mod rig;
 mod server;
 mod start;
