@@ -23,6 +23,9 @@ use crate::link::Health;
 
 /// A channel nobody watches is kept so long, since keys that were waited for are often waited for again.
 const LINGER: Duration = Duration::from_secs(1);
+/// While someone waits and nothing is heard, the server is asked so often whether it is still there: a connection can
+/// die without a word, and with it every message.
+const QUIET: Duration = Duration::from_secs(1);
 /// Channels in one command, at most.
 const BATCH: usize = 256;
 /// Changes that a watcher may lag behind before it is told that it missed some.
@@ -164,8 +167,10 @@ impl Hub {
             })
             .await?;
         self.set_down(false);
+        let mut heard = Instant::now();
         loop {
             let wanted = self.wanted();
+            let (idle, look) = if wanted.is_empty() { self.idle() } else { Default::default() };
             if !wanted.is_empty() {
                 match connection.subscribe(&wanted).await {
                     Ok(()) => self.confirm(&wanted),
@@ -174,20 +179,25 @@ impl Hub {
                         _ => return Ok(()),
                     },
                 }
-                continue;
-            }
-            let (idle, next) = self.idle();
-            if !idle.is_empty() {
+            } else if !idle.is_empty() {
                 if connection.unsubscribe(&idle).await.is_err() {
                     return Ok(());
                 }
+            } else if self.count().1 > 0 && heard.elapsed() >= QUIET {
+                if connection.send_packed_command(&redis::cmd("PING")).await.is_err() {
+                    return Ok(());
+                }
+            } else {
+                let quiet = (self.count().1 > 0).then(|| heard + QUIET);
+                let next = look.into_iter().chain(quiet).min();
+                tokio::select! {
+                    () = self.work.notified() => {}
+                    () = until(next) => {}
+                    _ = losses.recv() => return Ok(()),
+                }
                 continue;
             }
-            tokio::select! {
-                () = self.work.notified() => {}
-                () = sleep_until(next) => {}
-                _ = losses.recv() => return Ok(()),
-            }
+            heard = Instant::now();
         }
     }
 
@@ -208,10 +218,10 @@ impl Hub {
     ///
     /// Whoever watches one of them from now on finds none, and waits for a subscription that is sent after the end of
     /// this one.
-    fn idle(&self) -> (Vec<String>, Instant) {
+    fn idle(&self) -> (Vec<String>, Option<Instant>) {
         let mut board = self.lock();
-        let (now, mut next) = (Instant::now(), Instant::now() + Duration::from_secs(3600));
-        let mut idle = Vec::new();
+        let now = Instant::now();
+        let (mut idle, mut next) = (Vec::new(), None::<Instant>);
         board.channels.retain(|name, channel| {
             if channel.watchers > 0 {
                 return true;
@@ -222,7 +232,8 @@ impl Hub {
                 }
                 return false;
             }
-            next = next.min(channel.idle + LINGER);
+            let end = channel.idle + LINGER;
+            next = Some(next.map_or(end, |next| next.min(end)));
             true
         });
         (idle, next)
@@ -292,6 +303,14 @@ impl fmt::Debug for Hub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (channels, watches) = self.count();
         f.debug_struct("Hub").field("channels", &channels).field("watches", &watches).finish_non_exhaustive()
+    }
+}
+
+/// Sleeps until then; for ever where there is nothing to wake up for.
+async fn until(next: Option<Instant>) {
+    match next {
+        Some(next) => sleep_until(next).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -1,7 +1,8 @@
 //! A network between us and the server that can be made bad.
 
-use std::sync::Arc;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -21,8 +22,8 @@ pub(crate) struct Proxy {
 
 #[derive(Default)]
 struct State {
-    /// Connections made before this many had been are dead: they stay open and carry nothing.
-    dead_before: AtomicU64,
+    /// Connections with these numbers are dead: they stay open and carry nothing.
+    dead: Mutex<Range<u64>>,
     connections: AtomicU64,
     stalled: AtomicBool,
     delay: AtomicU64,
@@ -56,9 +57,9 @@ impl Proxy {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Connections there are now carry nothing any more, and nobody is told; new ones are well.
-    pub(crate) fn drop_silently(&self) {
-        self.state.dead_before.store(self.connections(), Ordering::SeqCst);
+    /// Connections there are now, from this one on, carry nothing any more, and nobody is told; new ones are well.
+    pub(crate) fn lose_silently(&self, from: u64) {
+        *self.state.dead.lock().unwrap() = from..self.connections();
     }
 
     /// Nothing is carried for as long as this lasts.
@@ -87,7 +88,7 @@ async fn copy(state: Arc<State>, number: u64, mut from: OwnedReadHalf, mut to: O
         while state.stalled.load(Ordering::SeqCst) {
             sleep(Duration::from_millis(5)).await;
         }
-        if number < state.dead_before.load(Ordering::SeqCst) {
+        if state.dead.lock().unwrap().contains(&number) {
             return std::future::pending().await;
         }
         if to.write_all(&buffer[..read]).await.is_err() {
