@@ -25,8 +25,10 @@ impl Dialer {
         response: Duration,
         dial: Duration,
     ) -> Result<Self, RedisError> {
-        // Pushes need RESP3. Nagle's algorithm would hold back commands of callers that do not wait for each other.
-        let redis = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
+        // Pushes need RESP3. The library's name is not worth a right of its own. Nagle's algorithm would hold back
+        // commands of callers that do not wait for each other.
+        let redis =
+            info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name();
         let info = info.set_redis_settings(redis).set_tcp_settings(TcpSettings::default().set_nodelay(true));
         Ok(Self { client: Client::open(info)?, address, response, dial })
     }

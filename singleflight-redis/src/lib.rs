@@ -3,6 +3,12 @@
 //! [`from_env`] makes the engine that the environment asks for; [`RedisBackend::builder`] makes the backend by hand.
 //! Redis 6 or newer, or Valkey, on one server. The records, scripts and messages are described in `PROTOCOL.md`.
 //!
+//! A user of few rights is enough:
+//!
+//! ```text
+//! ACL SETUSER name on >password ~sf:* &sf:* +eval +evalsha +get +getrange +set +pttl +pexpire +rename +del +unlink +publish +subscribe +unsubscribe +ping +role +hello +auth +select
+//! ```
+//!
 //! | file | holds |
 //! |---|---|
 //! | `backend` | the contract's face |

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to panic")]
 
 mod conformance;
+mod exits;
 mod faults;
 mod fleet;
 mod network;
@@ -9,6 +10,7 @@ mod processes;
 mod protocol;
 mod proxy;
 mod rig;
+mod same;
 mod server;
 mod start;
 mod waiters;

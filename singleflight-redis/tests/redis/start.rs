@@ -127,3 +127,31 @@ fn the_environment_chooses() {
     assert_eq!(keys, ["sf:{other:k}v", "sf:{shop:k}v"]);
     server.assert_every_key_ends();
 }
+
+/// What the crate's documentation says a user needs.
+fn rights() -> Vec<&'static str> {
+    let docs = include_str!("../../src/lib.rs");
+    let line = docs.lines().find_map(|line| line.strip_prefix("//! ACL SETUSER name on >password "));
+    line.expect("the documentation has the line").split_whitespace().collect()
+}
+
+#[tokio::test]
+async fn the_rights_in_the_documentation_are_enough() {
+    let server = Server::start();
+    server.say(&[&["ACL", "SETUSER", "few", "on", ">pw"], &rights()[..]].concat());
+    let url = server.url().replace("redis://", "redis://few:pw@");
+    let backend = RedisBackend::builder(&url).connect().await.unwrap();
+    for size in [10, 10_000] {
+        put(&backend, "k", vec![7; size]).await;
+        assert!(backend.read("k").await.unwrap().is_some());
+    }
+    let mut watch = backend.watch("k").await.unwrap();
+    backend.invalidate("k").await.unwrap();
+    watch.changed().await;
+    let token = crate::rig::take(&backend, "k").await;
+    backend.renew("k", token, SECOND).await.unwrap();
+    let abandon = singleflight_core::backend::Abandon::new("k", token).failed("why", SECOND);
+    backend.abandon(abandon).await.unwrap();
+    let log = server.say(&["ACL", "LOG"]);
+    assert!(!log.contains("reason"), "something was refused: {log}");
+}
