@@ -6,7 +6,7 @@
 //! A user of few rights is enough:
 //!
 //! ```text
-//! ACL SETUSER name on >password ~sf:* &sf:* +eval +evalsha +get +getrange +set +pttl +pexpire +rename +del +unlink +publish +subscribe +unsubscribe +ping +role +hello +auth +select
+//! ACL SETUSER name on >password ~sf:* resetchannels &sf:* +eval +evalsha +get +getrange +set +pttl +pexpire +rename +del +unlink +publish +subscribe +unsubscribe +ping +role +hello +auth +select
 //! ```
 //!
 //! | file | holds |

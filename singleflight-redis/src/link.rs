@@ -4,7 +4,6 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::{Pipeline, PushInfo, PushKind, RedisError, Value};
@@ -21,9 +20,6 @@ use crate::steps;
 
 /// So many time-outs in a row, and the connection is not believed in any more.
 const TIMEOUTS: u32 = 3;
-
-/// A connection that was up is dialled again at once, and calls wait for that so long before they go without Redis.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// All data connections.
 pub(crate) struct Lines {
@@ -174,7 +170,9 @@ impl Lines {
         }
     }
 
-    /// A connection that is not known to be lost, each in turn; waits a moment where there is none but one is dialled.
+    /// A connection that is not known to be lost, each in turn.
+    ///
+    /// One that was up is dialled again at once; where there is no other, calls wait for that as long as for an answer.
     async fn live(&self) -> Result<Live, BackendError> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         let (before, from) = self.slots.split_at(turn % self.slots.len());
@@ -185,13 +183,14 @@ impl Lines {
                 return Ok(live.clone());
             }
         }
-        let mut slot = from[0].subscribe();
+        let dialled = from.iter().chain(before).find(|slot| !matches!(*slot.borrow(), State::Down));
+        let mut slot = dialled.ok_or_else(error::down)?.subscribe();
         let settled = slot.wait_for(|state| match state {
             State::Up(live) => !live.health.is_lost(),
             State::Down => true,
             State::Dialling => false,
         });
-        match timeout(PATIENCE, settled).await {
+        match timeout(self.dialer.response(), settled).await {
             Ok(Ok(state)) => match &*state {
                 State::Up(live) => Ok(live.clone()),
                 _ => Err(error::down()),
@@ -220,14 +219,16 @@ impl Lines {
             };
             let denied = match dialled {
                 Ok((live, mut losses)) => {
-                    let health = live.health.clone();
+                    let (since, health) = (Instant::now(), live.health.clone());
                     self.slots[at].send_replace(State::Up(live));
                     self.restore().await;
                     let loss = losses.recv().await.unwrap_or(Loss::Cut);
                     check_role = loss == Loss::ReadOnly;
                     // Dialled again at once, unless it was of no use to anybody: that would be a tight loop.
-                    if health.served.load(Ordering::Relaxed) && loss != Loss::Denied {
+                    if health.served.load(Ordering::Relaxed) {
                         backoff = Backoff::new();
+                    }
+                    if loss != Loss::Denied && backoff.lasted(since.elapsed()) {
                         self.slots[at].send_replace(State::Dialling);
                         continue;
                     }

@@ -36,7 +36,8 @@ impl Drop for Rig {
 
 async fn rig() -> Rig {
     let server = Server::start();
-    let builder = RedisBackend::builder(&server.url()).response_timeout(Duration::from_secs(5));
+    let patience = Duration::from_secs(5);
+    let builder = RedisBackend::builder(&server.url()).response_timeout(patience).dial_timeout(patience);
     let backend = builder.connect().await.expect("the server can be reached");
     Rig { backend: Arc::new(backend), server }
 }

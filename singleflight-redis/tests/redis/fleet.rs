@@ -124,8 +124,8 @@ async fn p14_a_load_of_many_lease_ttls_is_one_load() {
     let calls = fleet.iter().map(|flights| {
         let (flights, source) = (flights.clone(), source.clone());
         tokio::spawn(async move {
-            let load = || async { source.call(&SingleFlight::in_memory(), "inner", SECOND).await };
-            flights.flight("slow").ttl(MINUTE).lock_ttl(200 * MS).run(load).await
+            let load = || async { source.call(&SingleFlight::in_memory(), "inner", 2500 * MS).await };
+            flights.flight("slow").ttl(MINUTE).lock_ttl(600 * MS).run(load).await
         })
     });
     for call in calls.collect::<Vec<_>>() {

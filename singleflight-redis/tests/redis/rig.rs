@@ -17,7 +17,9 @@ pub(crate) const KIND: Kind = Kind::new(0xc0ffee, 3);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 
 pub(crate) async fn connect(server: &Server) -> RedisBackend {
-    RedisBackend::builder(&server.url()).connect().await.expect("the server can be reached")
+    // A busy machine is not what these tests are about.
+    let builder = RedisBackend::builder(&server.url()).dial_timeout(Duration::from_secs(2));
+    builder.connect().await.expect("the server can be reached")
 }
 
 /// An engine with connections of its own, as another process would have.
