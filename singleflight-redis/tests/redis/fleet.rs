@@ -223,7 +223,7 @@ async fn p11_a_leader_that_vanishes_has_one_successor_when_its_lease_ends() {
 }
 
 #[tokio::test]
-async fn p21_namespaces_keep_services_apart() {
+async fn namespaces_keep_services_apart() {
     let server = Server::start();
     let source = Source::default();
     let mut values = Vec::new();
