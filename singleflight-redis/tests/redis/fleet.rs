@@ -235,3 +235,41 @@ async fn namespaces_keep_services_apart() {
     }
     assert_eq!(values, [1, 2, 1]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p20_waiters_are_answered_when_the_fill_ends() {
+    let server = Server::start();
+    let fleet = fleet(&server, 2).await;
+    let late = Arc::new(Mutex::new(Vec::new()));
+    let keys = (0..20).map(|key| {
+        let (here, there, late) = (fleet[0].clone(), fleet[1].clone(), late.clone());
+        tokio::spawn(async move {
+            for round in 0..10 {
+                let (key, source) = (format!("k{key}.{round}"), Source::default());
+                let leads = async {
+                    source.call(&here, &key, 60 * MS).await.unwrap();
+                    Instant::now()
+                };
+                let waits = async {
+                    while source.loads() == 0 {
+                        sleep(MS).await;
+                    }
+                    source.call(&there, &key, MS).await.unwrap();
+                    Instant::now()
+                };
+                let (ended, answered) = tokio::join!(leads, waits);
+                assert_eq!(source.loads(), 1);
+                late.lock().unwrap().push(answered.saturating_duration_since(ended));
+            }
+        })
+    });
+    for key in keys.collect::<Vec<_>>() {
+        key.await.unwrap();
+    }
+    let mut late = late.lock().unwrap().clone();
+    late.sort();
+    let (median, p99) = (late[late.len() / 2], late[late.len() * 99 / 100]);
+    println!("{} waits, answered {median:?} (median), {p99:?} (p99) after the leader was", late.len());
+    // Polling would be late by 10 ms and more in most cases.
+    assert!(median < 10 * MS, "{median:?}");
+}
