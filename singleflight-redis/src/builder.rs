@@ -60,7 +60,7 @@ impl RedisBuilder {
         self
     }
 
-    /// Connects.
+    /// Connects. The connections are served by the runtime in which this is called, and end with it.
     ///
     /// # Errors
     /// When the URL or a setting makes no sense, or the server cannot be reached or does not let us in.
