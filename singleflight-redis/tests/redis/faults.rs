@@ -189,25 +189,33 @@ async fn p25_a_full_server_is_no_error_to_the_caller() {
 
 #[tokio::test]
 async fn p25_eviction_costs_loads_and_nothing_else() {
-    let server = Server::with(&["--maxmemory", "3mb", "--maxmemory-policy", "allkeys-lru"]);
+    // Valkey's backlog grows to 10 MB and counts as memory used.
+    let server = Server::with(&["--maxmemory-policy", "allkeys-lru", "--repl-backlog-size", "16384"]);
     let backend = connect(&server).await;
+    // Servers differ in what they need for themselves.
+    let limit = server.info("memory", "used_memory") + 3_000_000;
+    server.say(&["CONFIG", "SET", "maxmemory", &limit.to_string()]);
+    let mut refused = 0;
     for round in 0..1500_u32 {
-        let key = format!("k{}", round % 500);
+        let key = format!("k{}", round % 1000);
         let token = Token::random();
         let request = Acquire::new(&key, token, MINUTE, KIND).forced(true);
-        if backend.acquire(request).await.unwrap() == Acquired::Granted {
-            let value = format!("{key}{}", "x".repeat(5_000));
-            match backend.publish(offer(&key, token, value)).await {
-                // Evicted between two steps: the lease, or the record on its way.
-                Ok(_) => {}
-                Err(error) => assert_eq!(error.kind(), BackendErrorKind::Refused, "{error}"),
-            }
+        let value = format!("{key}{}", "x".repeat(5_000));
+        let stored = match backend.acquire(request).await {
+            Ok(Acquired::Granted) => backend.publish(offer(&key, token, value)).await.map(drop),
+            answer => answer.map(drop),
+        };
+        // Evicted between two steps: the lease, or the record on its way; or all that could be was.
+        if let Err(error) = stored {
+            assert_eq!(error.kind(), BackendErrorKind::Refused, "{error}");
+            refused += 1;
         }
         if let Some(value) = bytes(backend.read(&key).await) {
             assert!(value.starts_with(key.as_bytes()) && value.len() == key.len() + 5_000, "another's value");
         }
     }
     assert!(server.info("stats", "evicted_keys") > 0, "the test presses hard enough");
+    assert!(refused < 500, "{refused} of 1500");
     server.assert_every_key_ends();
 }
 
