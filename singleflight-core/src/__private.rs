@@ -8,6 +8,7 @@ pub use crate::kind::{
     ErrOf, Of, Plan, Retry, by_path, local, may_fail, plan, portable, shareable, shareable_unless,
 };
 pub use crate::option::{Millis, Seconds, checked};
+pub use crate::owned::{Spawner, own, spawner};
 pub use crate::policy::{LockTtl, Losers, Policy};
 pub use crate::site::Site;
 

@@ -8,7 +8,7 @@ use crate::clock::far;
 use crate::engine::{Course, Request, Route, Verdict};
 use crate::error::{FlightErrorKind, MAX_MESSAGE};
 use crate::fill::Leader;
-use crate::flight::{Lead, Purpose};
+use crate::flight::{Blocked, Lead, Purpose};
 use crate::lease::{Failed, Filled, Keeper, Lease, Outcome, Stage};
 use crate::lookup::Looked;
 use crate::observe::Count;
@@ -26,6 +26,8 @@ pub(crate) struct Approach<'a> {
     look: bool,
     /// Whether the lease is wanted even where the entry is fresh.
     force: bool,
+    /// Whether it is wanted even while a failure cools down.
+    despite_cooldown: bool,
 }
 
 /// How an approach ends.
@@ -41,6 +43,8 @@ enum End {
     Again,
     /// Run the body without a lease.
     Unleased,
+    /// The lease is held by a fill that waits for the one this call is made in.
+    Circle,
     /// A predecessor had the value already; its publish is finished.
     Finish(Lease, Filled),
 }
@@ -52,7 +56,9 @@ impl<'a> Approach<'a> {
         // An early refresh would otherwise be told that the entry is fresh.
         let early = course.seen.as_ref().is_some_and(|found| !found.stale);
         let force = course.purpose == Purpose::Renewal || early;
-        Self { call, lead, route, token, waiting: Waiting::new(course.deadline), look, force }
+        let despite_cooldown = course.purpose == Purpose::Renewal;
+        let waiting = Waiting::new(course.deadline);
+        Self { call, lead, route, token, waiting, look, force, despite_cooldown }
     }
 
     /// Goes on until the lease is granted or someone else has answered; `None` is to begin again.
@@ -103,11 +109,19 @@ impl<'a> Approach<'a> {
     /// Looks in the store. What it answers is only for those who came before the question.
     async fn look(&mut self, course: &mut Course) -> Option<End> {
         self.look = false;
-        self.lead.seal();
+        if course.purpose == Purpose::Fill {
+            // What is about to be found may be fresh: nobody is to leave because of a fill that is over.
+            self.lead.set_busy(false);
+        }
+        self.lead.seal(self.call.engine.clock.now());
         match self.call.read(&self.lead, &mut self.route).await {
             Looked::Fresh(found) => Some(End::Found(Outcome::Value(found.value))),
             Looked::Stale(found) if course.purpose == Purpose::Fill => {
                 Some(End::Found(Outcome::Stale(found)))
+            }
+            // To be refreshed early, and somebody just did or will: rolling the dice again would ask for ever.
+            Looked::Stale(found) if !found.stale && !self.force => {
+                Some(End::Found(Outcome::Value(found.value)))
             }
             Looked::Stale(found) => {
                 course.seen = Some(found);
@@ -127,7 +141,6 @@ impl<'a> Approach<'a> {
 
     /// Asks for the lease, and waits if someone else has it.
     async fn ask(&mut self, course: &Course) -> Option<End> {
-        self.lead.busy();
         let Route { store, key, brief, .. } = self.route.clone();
         let lease = Lease { store, key, token: self.token, ttl: self.call.terms.lease, brief };
         if !self.lead.set_stage(Stage::Asked(lease.clone())) {
@@ -135,17 +148,22 @@ impl<'a> Approach<'a> {
         }
         let request = Acquire::new(&lease.key, lease.token, lease.ttl, self.call.kind)
             .forced(self.force)
+            .despite_cooldown(self.despite_cooldown)
             .waited_on(self.waiting.grant().filter(|_| self.call.shares_failures()));
         let asked = alive(&self.lead, self.call, lease.store.acquire(request)).await;
         self.call.engine.note(&lease.store, &asked);
         match asked {
-            Ok(Acquired::Granted) => self.granted(lease, course).await,
+            Ok(Acquired::Granted) => {
+                self.lead.set_busy(true);
+                self.granted(lease, course).await
+            }
             Ok(Acquired::Fresh) => {
                 self.look = true;
                 None
             }
             Ok(Acquired::CoolingDown { message, .. }) => Some(self.cooling(&message, course)),
             Ok(Acquired::Held { grant, left }) => {
+                self.lead.set_busy(true);
                 self.call.site.count(Count::Held);
                 self.wait(&lease, grant, left, course).await
             }
@@ -168,7 +186,7 @@ impl<'a> Approach<'a> {
         }
         self.call.site.count(Count::Granted);
         if let Some(seen) = course.seen.as_ref().filter(|seen| self.force && !seen.stale) {
-            self.lead.seal();
+            self.lead.seal(self.call.engine.clock.now());
             match self.call.read(&self.lead, &mut self.route).await {
                 Looked::Fresh(found) | Looked::Stale(found) if found.grant != seen.grant && !found.stale => {
                     lease.abandon(None, Duration::ZERO);
@@ -182,16 +200,17 @@ impl<'a> Approach<'a> {
     }
 
     async fn wait(&mut self, lease: &Lease, grant: Token, left: Duration, course: &Course) -> Option<End> {
+        // The question was answered, and not with a grant: nothing is left to be cleaned up.
+        if !self.lead.set_stage(Stage::Open) {
+            return Some(End::Again);
+        }
         if self.call.gives_way(course) {
             return Some(End::Lost);
         }
         if self.waiting.grant().is_none() {
             self.call.site.count(Count::Wait);
         }
-        // The question was answered, and not with a grant: nothing is left to be cleaned up.
-        if !self.lead.set_stage(Stage::Open) {
-            return Some(End::Again);
-        }
+        let Some(_blocked) = self.blocked_by_siblings() else { return Some(End::Circle) };
         let next = self.waiting.next(lease, grant, left, &self.call.engine.clock);
         match alive(&self.lead, self.call, next).await {
             Woken::Ask => None,
@@ -200,15 +219,29 @@ impl<'a> Approach<'a> {
                 None
             }
             Woken::Overdue => Some(End::Overdue),
-            // A caller that cannot be told, or will try for itself, asks for the lease.
-            Woken::Failed(_) if !self.call.shares_failures() => None,
-            Woken::Failed(message) => Some(End::Failed(failed(&message, FlightErrorKind::LoadFailed))),
         }
+    }
+
+    /// Notes that this flight, and the fills it is called in, wait for whoever has the lease, which may be another
+    /// flight of this process; `None` where that closes a circle.
+    fn blocked_by_siblings(&self) -> Option<Vec<Blocked<Keeper>>> {
+        let flight = self.lead.flight();
+        let siblings = self.call.engine.table.siblings(flight);
+        let waiting = || std::iter::once(flight).chain(self.call.scope.frames().map(|frame| &frame.flight));
+        siblings.iter().map(|sibling| Blocked::wait_for(waiting(), sibling)).collect()
     }
 
     /// A load failed a moment ago.
     fn cooling(&self, message: &Arc<str>, course: &Course) -> End {
+        if course.seen.is_none() && self.call.terms.retry_errors {
+            // It tries for itself, in spite of it.
+            return End::Unleased;
+        }
         self.call.site.count(Count::Cooling);
+        let (key, now) = (&self.call.id.key, self.call.engine.clock.now());
+        if let Some(failed) = self.call.engine.cooling.recall(key, self.call.kind.identity, now) {
+            return End::Failed(failed);
+        }
         if course.seen.is_none() && !self.call.shares_failures() {
             // Nobody here can be told of it: load in spite of it, for this process alone.
             return End::Unleased;
@@ -228,15 +261,21 @@ impl<'a> Approach<'a> {
     /// Settles the flight.
     async fn end(self, end: End, course: &mut Course) -> Option<Verdict> {
         let Self { call, lead, .. } = self;
+        let now = call.engine.clock.now();
         match end {
             End::Granted(lease) => {
-                lead.set_terms(lease.ttl, Some(far(call.engine.clock.now(), call.terms.max_hold)));
-                Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen())))
+                call.site.set_lease(lease.ttl);
+                if lease.brief {
+                    call.site.count(Count::Degraded);
+                }
+                lead.board(now);
+                lead.set_terms(lease.ttl, Some(far(now, call.terms.max_hold)));
+                Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now))))
             }
             End::Unleased => {
-                let ends = far(call.engine.clock.now(), call.terms.wait);
-                lead.set_terms(call.terms.lease, Some(ends));
-                Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen())))
+                lead.board(now);
+                lead.set_terms(call.terms.lease, Some(far(now, call.terms.max_hold)));
+                Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen(now))))
             }
             End::Found(outcome) => {
                 lead.answer_sealed(outcome.clone());
@@ -252,7 +291,8 @@ impl<'a> Approach<'a> {
                 lead.answer(Outcome::Failed(failed.clone()));
                 call.fail(failed, course)
             }
-            End::Lost => Some(call.lose(course)),
+            End::Lost => call.lose(course),
+            End::Circle => Some(Verdict::Bare),
             End::Overdue => {
                 // Others have longer: the next one goes on with the wait.
                 drop(lead);
@@ -263,8 +303,13 @@ impl<'a> Approach<'a> {
                 None
             }
             End::Finish(lease, filled) => {
-                let leader = Leader::new(call, lead, Some(lease), None);
-                Some(Verdict::Coalesced(leader.finish(filled).await))
+                let value = filled.value.clone();
+                if Leader::new(call, lead, Some(lease), None).finish(filled).await {
+                    return Some(Verdict::Coalesced(value));
+                }
+                // The body was not this caller's, and may have run long before it came.
+                course.start_again(call.scope.refresh);
+                None
             }
         }
     }

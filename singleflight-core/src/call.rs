@@ -4,7 +4,6 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::backend::Medium;
 use crate::control::{CallOutcome, Scope};
@@ -44,9 +43,9 @@ pub enum Entered<'a, R> {
 
 /// The right and duty to run the body.
 pub struct Fill<'a, R> {
-    typed: &'a dyn Typed<R>,
+    pub(crate) typed: &'a dyn Typed<R>,
     /// `None` beside everything.
-    leader: Option<Box<Leader>>,
+    pub(crate) leader: Option<Box<Leader>>,
 }
 
 impl<'a, R> Call<'a, R> {
@@ -133,14 +132,19 @@ impl<'a, R> Call<'a, R> {
     /// # Cancel safety
     /// Dropping it affects this caller alone.
     pub async fn enter(&self) -> Entered<'a, R> {
+        let mut retry = false;
         loop {
-            let Some(request) = self.request() else {
+            let Some(mut request) = self.request() else {
                 return Entered::Fill(Fill { typed: self.typed, leader: None });
             };
-            let verdict = request.run().await;
+            request.terms.retry_errors |= retry;
+            // On the heap, so that an annotated function's future stays about as large as its body's.
+            let (request, verdict) = Box::pin(request.run()).await;
             if let Some(entered) = self.entered(&request, verdict) {
                 return entered;
             }
+            // It was told of a failure that its type cannot carry: from here on it tries for itself.
+            retry = true;
         }
     }
 
@@ -161,7 +165,7 @@ impl<'a, R> Call<'a, R> {
         let policy = self.policy_at(&site);
         let lease = match policy.lock() {
             LockTtl::Fixed(ttl) => ttl,
-            LockTtl::Auto => Duration::from_secs(5),
+            LockTtl::Auto => engine.auto.ttl(site.times.p99()),
         };
         let terms = policy.terms(lease);
         let identity = self.site.identity(self.place, (value.type_name)());
@@ -199,7 +203,6 @@ impl<'a, R> Call<'a, R> {
                 return Some(Entered::Default);
             }
             Verdict::Lead(leader) => {
-                request.scope.note(CallOutcome::Filled);
                 return Some(Entered::Fill(Fill { typed: self.typed, leader: Some(leader) }));
             }
             Verdict::Bare => {

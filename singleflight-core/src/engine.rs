@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::acquire::Approach;
-use crate::backend::{LeaseBackend, Medium, MemoryBackend, SharedValue};
+use crate::backend::{LeaseBackend, Medium, MemoryBackend, Note, SharedValue};
 use crate::clock::{Clock, far};
 use crate::codec::Codec;
 use crate::control::Scope;
+use crate::cooling::Cooling;
 use crate::entry::Kind;
 use crate::error::{BackendError, FlightError, FlightErrorKind};
 use crate::fill::Leader;
+use crate::fill_times::AutoLease;
 use crate::flight::{Blocked, Flight, FlightId, FlightTable, Follow, Followed, Joined, Manner, Purpose};
 use crate::lease::{Failed, Found, Keeper, Outcome};
 use crate::link::{Admission, Link, Probe};
@@ -40,6 +42,8 @@ pub(crate) struct Engine {
     pub(crate) table: Arc<FlightTable<Keeper>>,
     pub(crate) jitter: bool,
     pub(crate) hold: Duration,
+    pub(crate) auto: AutoLease,
+    pub(crate) cooling: Cooling,
 }
 
 /// One call, without its type.
@@ -81,7 +85,11 @@ pub(crate) struct Route {
 
 /// What one caller knows so far.
 pub(crate) struct Course {
+    /// When it called.
+    pub(crate) arrived: Instant,
     /// When its wait budget ends.
+    budget: Instant,
+    /// When it stops to wait for what it is waiting for.
     pub(crate) deadline: Instant,
     pub(crate) purpose: Purpose,
     /// The copy to fall back on.
@@ -95,9 +103,19 @@ impl Engine {
         self.backend.link().unwrap_or(&self.own_link)
     }
 
-    /// The way to this process's own store.
+    /// The way to this process's own store. What is kept there for a moment is kept under the number of the outage: it
+    /// is gone when the link is back, and does not return with the next outage.
     pub(crate) fn here(&self, key: &Arc<str>, brief: bool) -> Route {
-        Route { store: self.local.clone(), key: key.clone(), wire: false, brief }
+        let key = if brief { format!("{key}\0{}", self.link().outages()).into() } else { key.clone() };
+        Route { store: self.local.clone(), key, wire: false, brief }
+    }
+
+    /// Takes `key` out of this process: its flights, and what is kept of it here.
+    pub(crate) fn forget(&self, key: &Arc<str>) {
+        self.table.detach(key);
+        for brief in [false, true] {
+            self.local.post(Note::Invalidate { key: self.here(key, brief).key });
+        }
     }
 
     /// Tells the link what became of a step.
@@ -118,15 +136,24 @@ impl Engine {
 
 impl Request {
     /// Carries the call as far as it goes without running its body.
-    pub(crate) async fn run(&self) -> Verdict {
+    pub(crate) async fn run(self) -> (Self, Verdict) {
+        let verdict = self.carry().await;
+        (self, verdict)
+    }
+
+    async fn carry(&self) -> Verdict {
         let engine = &*self.engine;
         let purpose = if self.scope.refresh { Purpose::Renewal } else { Purpose::Fill };
-        let deadline = far(engine.clock.now(), self.terms.wait);
-        let mut course = Course { deadline, purpose, seen: None, newer: false };
+        let arrived = engine.clock.now();
+        let budget = far(arrived, self.terms.wait);
+        let mut course = Course { arrived, budget, deadline: budget, purpose, seen: None, newer: false };
         loop {
             let route = self.route(&course).await;
             if let Some(verdict) = self.look_here(&route, &mut course) {
                 return verdict;
+            }
+            if course.newer && !route.brief {
+                continue;
             }
             let id = self.id.with(course.purpose);
             if self.is_inside(&id) {
@@ -135,7 +162,7 @@ impl Request {
             let done = match engine.table.join(&id, self.manner(&course, &route)) {
                 Joined::Lead(lead) => Approach::new(self, lead, route, &course).run(&mut course).await,
                 Joined::Follow(follow) => self.follow(follow, route, &mut course).await,
-                Joined::Busy => Some(self.lose(&course)),
+                Joined::Busy => self.lose(&mut course),
             };
             if let Some(verdict) = done {
                 return verdict;
@@ -205,23 +232,29 @@ impl Request {
     fn manner(&self, course: &Course, route: &Route) -> Manner {
         let impatient = self.gives_way(course);
         let busy = !route.wire || course.purpose != Purpose::Fill;
-        Manner { deadline: course.deadline, impatient, patience: self.terms.lease, busy }
+        let now = self.engine.clock.now();
+        Manner {
+            arrived: course.arrived,
+            now,
+            deadline: course.deadline,
+            impatient,
+            patience: self.terms.lease,
+            busy,
+        }
     }
 
     /// Whether this call is content with the copy it has seen. A copy that is only to be refreshed early is fresh.
     fn takes_stale(&self, course: &Course) -> bool {
-        course.seen.as_ref().is_some_and(|found| !found.stale || self.terms.losers != Losers::Wait)
+        let servable = course.seen.as_ref().filter(|found| self.engine.clock.now() < found.gone);
+        servable.is_some_and(|found| !found.stale || self.terms.losers != Losers::Wait)
     }
 
     /// Whether this call is part of the very load it would wait for.
     fn is_inside(&self, id: &FlightId) -> bool {
-        self.scope.frames().any(|frame| {
-            let other = frame.flight.id();
-            frame.flight.is_of(&self.engine.table)
-                && other.key == id.key
-                && other.value == id.value
-                && other.identity == id.identity
-        })
+        // By key alone: another function of the same key contends for the same lease, which that load holds.
+        self.scope
+            .frames()
+            .any(|frame| frame.flight.is_of(&self.engine.table) && frame.flight.id().key == id.key)
     }
 
     /// Awaits this process's leader.
@@ -244,7 +277,7 @@ impl Request {
                 Approach::new(self, lead, route, course).run(course).await
             }
             Followed::Expired => self.overdue(course),
-            Followed::Busy => Some(self.lose(course)),
+            Followed::Busy => self.lose(course),
         }
     }
 
@@ -263,7 +296,7 @@ impl Request {
 
     /// The load this call waited for failed: a stale copy wins, then the error if the type can carry it.
     pub(crate) fn fail(&self, failed: Failed, course: &mut Course) -> Option<Verdict> {
-        if let Some(found) = course.take_seen() {
+        if let Some(found) = course.take_seen(self.engine.clock.now()) {
             return Some(Verdict::Stale(found.value));
         }
         if failed.failure.error.is_some() && !self.terms.retry_errors || self.shares_failures() {
@@ -274,14 +307,20 @@ impl Request {
     }
 
     /// What a caller does that finds someone else loading.
-    pub(crate) fn lose(&self, course: &Course) -> Verdict {
+    pub(crate) fn lose(&self, course: &mut Course) -> Option<Verdict> {
         if let Some(found) = course.seen.as_ref().filter(|_| self.takes_stale(course)) {
-            return Verdict::Stale(found.value.clone());
+            let value = found.value.clone();
+            return Some(if found.stale { Verdict::Stale(value) } else { Verdict::Fresh(value) });
         }
-        if self.terms.losers == Losers::Default {
-            Verdict::Default
-        } else {
-            self.refuse(FlightErrorKind::Busy)
+        match self.terms.losers {
+            Losers::Default => Some(Verdict::Default),
+            Losers::Fail if self.can_fail => Some(self.refuse(FlightErrorKind::Busy)),
+            // The copy it was content with is gone by now.
+            _ => {
+                course.seen = None;
+                course.start_again(self.scope.refresh);
+                None
+            }
         }
     }
 
@@ -290,7 +329,8 @@ impl Request {
     pub(crate) fn overdue(&self, course: &mut Course) -> Option<Verdict> {
         self.site.count(Count::Timeout);
         self.tell(&Event::TimedOut);
-        if let Some(found) = course.seen.take() {
+        let now = self.engine.clock.now();
+        if let Some(found) = course.seen.take().filter(|found| now < found.gone) {
             return Some(Verdict::Stale(found.value));
         }
         match self.terms.on_timeout {
@@ -299,7 +339,8 @@ impl Request {
             OnTimeout::Fail | OnTimeout::Load => {}
         }
         course.purpose = Purpose::Overdue;
-        course.deadline = far(self.engine.clock.now(), self.terms.wait);
+        // Not the wait budget again: those whose load outlives it would load one after the other, all at once.
+        course.deadline = far(now, self.terms.max_hold + self.terms.lease);
         None
     }
 
@@ -340,13 +381,14 @@ impl Request {
 
 impl Course {
     /// The copy to fall back on, unless a new value was asked for whatever is stored.
-    pub(crate) fn take_seen(&mut self) -> Option<Found> {
-        self.seen.take_if(|_| self.purpose != Purpose::Renewal)
+    pub(crate) fn take_seen(&mut self, now: Instant) -> Option<Found> {
+        self.seen.take_if(|_| self.purpose != Purpose::Renewal).filter(|found| now < found.gone)
     }
 
     /// Looks again from the beginning.
     pub(crate) fn start_again(&mut self, refresh: bool) {
         self.purpose = if refresh { Purpose::Renewal } else { Purpose::Fill };
+        self.deadline = self.budget;
     }
 }
 

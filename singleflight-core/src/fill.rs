@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::backend::SharedValue;
 use crate::clock::far;
-use crate::control::{Frame, Scope};
+use crate::control::{CallOutcome, Frame, Scope};
 use crate::engine::{Engine, Request};
 use crate::entry::Kind;
 use crate::error::{FlightErrorKind, clip};
 use crate::flight::Lead;
 use crate::lease::{Failed, Found, Keeper, Lease, LeaseEnd, Outcome, Stage};
-use crate::observe::{Count, Event, SiteState};
+use crate::observe::{Count, Event, SiteState, Warning};
 use crate::policy::Terms;
 use crate::typed::{Failure, Loaded, Taken, Typed, ValueOps};
 
@@ -36,7 +36,7 @@ pub(crate) struct Leader {
     pub(crate) seen: Option<Found>,
     pub(crate) began: Instant,
     frame: Arc<Frame>,
-    scope: Scope,
+    pub(crate) scope: Scope,
     /// Set around each poll of the body: still set when this is dropped, the body has panicked.
     polling: bool,
 }
@@ -117,13 +117,19 @@ impl Leader {
 
     /// Ends the flight with a failure. Nothing here waits, so an error need not be `Send`.
     fn fail(&mut self, failed: Failed) {
+        let now = self.engine.clock.now();
+        self.seen.take_if(|found| found.gone <= now);
         let refresh = self.seen.as_ref().filter(|_| self.lease.is_some());
         // After a failed refresh none is begun for one lease TTL, or until the copy is gone.
-        let cooldown = refresh.map_or(Duration::ZERO, |found| self.terms.lease.min(found.gone_in));
-        let cooldown = cooldown.max(self.terms.error_cooldown);
+        let cooldown = refresh.map_or(Duration::ZERO, |found| self.terms.lease.min(found.gone - now));
         let told = (!self.terms.retry_errors).then(|| failed.failure.message.clone());
+        // Those who try for themselves share no failure; but where there is a copy, nobody needs to try.
+        let cooldown = if told.is_some() { cooldown.max(self.terms.error_cooldown) } else { cooldown };
+        if told.is_some() && !cooldown.is_zero() && failed.failure.error.is_some() {
+            self.engine.cooling.remember(&self.key, self.kind.identity, &failed, now, cooldown);
+        }
         if let Some(lease) = self.lease.take() {
-            lease.abandon(told.clone(), if told.is_some() { cooldown } else { Duration::ZERO });
+            lease.abandon(told.clone(), cooldown);
         }
         if let Some(lead) = self.lead.take() {
             if told.is_some() {
@@ -140,7 +146,12 @@ impl Leader {
         if !ok {
             self.site.count(Count::Error);
         }
+        self.site.times.record(took);
         self.tell(&Event::Filled { took, ok });
+        let p99 = self.site.times.p99().unwrap_or_default();
+        if self.terms.lease_is_fixed && p99 > self.terms.lease && self.site.warns(Warning::LeaseShort) {
+            self.tell(&Event::LeaseShort { p99, write: self.engine.auto.ttl(Some(p99)) });
+        }
     }
 
     pub(crate) fn tell(&self, event: &Event<'_>) {
@@ -266,11 +277,14 @@ impl Leader {
     /// The body failed: what its own caller gets.
     fn give_up<R>(mut self: Box<Self>, typed: &dyn Typed<R>, result: R, failure: Failure) -> R {
         self.filled(self.engine.clock.now().saturating_duration_since(self.began), false);
+        let scope = self.scope.clone();
         let Failure { error, message } = failure;
         let failure = Failure { error, message: clip(&message).into() };
         self.fail(Failed { failure, kind: FlightErrorKind::LoadFailed });
         // A failed refresh leaves the copy, also for the one who tried.
-        self.seen.take().and_then(|found| typed.give(&*found.value)).unwrap_or(result)
+        let copy = self.seen.take().and_then(|found| typed.give(&*found.value));
+        scope.note(if copy.is_some() { CallOutcome::Stale } else { CallOutcome::Failed });
+        copy.unwrap_or(result)
     }
 }
 

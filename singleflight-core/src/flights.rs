@@ -10,8 +10,10 @@ use crate::clock::Clock;
 use crate::codec::Codec;
 use crate::config::{BackendChoice, ConfigError};
 use crate::control::Scoped;
+use crate::cooling::Cooling;
 use crate::engine::Engine;
 use crate::error::{BackendError, PolicyError};
+use crate::fill_times::AutoLease;
 use crate::flight::FlightTable;
 use crate::lease::Keeper;
 use crate::link::Link;
@@ -106,29 +108,33 @@ impl SingleFlight {
         let key: Arc<str> = key.into();
         // Before, so that nobody joins an older flight while the backend is asked; and after, for those that began in
         // between.
-        engine.table.detach(&key);
-        engine.local.post(Note::Invalidate { key: key.clone() });
+        engine.forget(&key);
         let wire_key = engine.wire_key(&key);
         let invalidated = engine.backend.invalidate(&wire_key).await;
-        engine.table.detach(&key);
-        engine.link().note(&invalidated, engine.clock.now());
-        match invalidated {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                engine.link().remember(&wire_key);
-                Err(error)
-            }
+        engine.forget(&key);
+        let (link, now) = (engine.link(), engine.clock.now());
+        if invalidated.is_err() {
+            // Down even where this was the only step to fail: nobody here may read what is to be gone.
+            link.remember(&wire_key);
+            link.down(now);
+        } else {
+            link.note(&invalidated, now);
         }
+        invalidated.map(drop)
     }
 
     /// Invalidates without waiting, for `Drop`: done as soon as the backend can.
     pub(crate) fn post_invalidate(&self, key: &str) {
         let engine = &*self.engine;
         let key: Arc<str> = key.into();
-        engine.table.detach(&key);
-        engine.local.post(Note::Invalidate { key: key.clone() });
-        engine.backend.post(Note::Invalidate { key: engine.wire_key(&key) });
-        engine.table.detach(&key);
+        let wire_key = engine.wire_key(&key);
+        engine.forget(&key);
+        if engine.link().is_up() {
+            engine.backend.post(Note::Invalidate { key: wire_key });
+        } else {
+            engine.link().remember(&wire_key);
+        }
+        engine.forget(&key);
     }
 
     /// Puts `policy` in the place of the one that the functions labelled `name` were written with; `None` lifts it.
@@ -199,6 +205,7 @@ pub struct SingleFlightBuilder {
     observer: Option<Arc<dyn Observer>>,
     jitter: bool,
     hold: Duration,
+    auto: AutoLease,
 }
 
 impl Default for SingleFlightBuilder {
@@ -211,6 +218,7 @@ impl Default for SingleFlightBuilder {
             observer: None,
             jitter: true,
             hold: Duration::from_secs(1),
+            auto: AutoLease::new(),
         }
     }
 }
@@ -258,10 +266,16 @@ impl SingleFlightBuilder {
         self
     }
 
+    /// How lease TTLs follow from fill times where none is given. Default: [`AutoLease::new`].
+    pub fn auto_lease(mut self, auto: AutoLease) -> Self {
+        self.auto = auto;
+        self
+    }
+
     /// The engine.
     #[must_use]
     pub fn build(self) -> SingleFlight {
-        let Self { backend, namespace, codec, clock, observer, jitter, hold } = self;
+        let Self { backend, namespace, codec, clock, observer, jitter, hold, auto } = self;
         let memory = || Arc::new(MemoryBackend::builder().clock(clock.clone()).build());
         let local = memory();
         let backend = backend.unwrap_or_else(|| memory());
@@ -279,6 +293,8 @@ impl SingleFlightBuilder {
             table,
             jitter,
             hold,
+            auto,
+            cooling: Cooling::default(),
         };
         SingleFlight { engine: Arc::new(engine) }
     }

@@ -107,7 +107,8 @@ pub(crate) struct Found {
     pub(crate) value: SharedValue,
     /// The grant that stored it.
     pub(crate) grant: Token,
-    pub(crate) gone_in: Duration,
+    /// When it is past its hard TTL, and no longer to be given to anyone.
+    pub(crate) gone: Instant,
     /// Whether it is past its soft TTL, rather than to be refreshed early.
     pub(crate) stale: bool,
 }

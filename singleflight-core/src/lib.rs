@@ -1,4 +1,37 @@
-//! One load instead of a stampede.
+//! One load instead of a stampede: cache fills that are coalesced in a process and leased across processes.
+//!
+//! ```
+//! use singleflight_core::single_flight;
+//! # type UserId = u64;
+//! # #[derive(Clone, serde::Serialize, serde::Deserialize)] struct User { id: UserId }
+//! # #[derive(Clone)] struct RepoError;
+//! # struct Repo;
+//! # impl Repo {
+//! #[single_flight(key = "user:<id>", ttl = 30, lock_ttl_ms = 1500)]
+//! async fn find(&self, id: UserId) -> Result<Option<User>, RepoError> {
+//!     /* the expensive part */
+//! #   Ok(Some(User { id }))
+//! }
+//! # }
+//! ```
+//!
+//! - [`single_flight`](macro@single_flight), [`invalidates`](macro@invalidates) and [`key!`](macro@key): the macros,
+//!   with all options and refusals.
+//! - [`SingleFlight`]: the engine; made by a builder, installed for the process, or put in scope for a test. Without
+//!   one, the environment decides: `SINGLEFLIGHT_BACKEND` is `memory:` (the default) or `noop:`.
+//! - [`Policy`]: what many functions share, in a `const`.
+//! - [`control`]: bypass, refresh and outcome of single calls, without a change of signature.
+//! - [`backend`]: what a store must do, and the ones that need no server.
+//! - [`observe`]: statistics, and who hears of what happens.
+//!
+//! A call needs a tokio runtime: leases are renewed and waits end by its timers.
+//!
+//! # Features
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `json` | yes | JSON as a second codec for backends that keep bytes |
+//! | `test-util` | no | a byte-storing backend with faults on demand and the conformance suite for backends |
 
 #[doc(hidden)]
 pub mod __private;
@@ -9,10 +42,12 @@ mod clock;
 mod codec;
 mod config;
 pub mod control;
+mod cooling;
 mod engine;
 pub mod entry;
 pub mod error;
 mod fill;
+mod fill_times;
 mod flight;
 mod flights;
 mod identity;
@@ -25,9 +60,11 @@ mod lookup;
 mod manual;
 pub mod observe;
 mod option;
+mod owned;
 mod policy;
 mod publish;
 mod site;
+mod spawn;
 mod sync;
 #[cfg(feature = "test-util")]
 pub mod testing;
@@ -39,6 +76,7 @@ pub use clock::{Clock, ManualClock};
 pub use codec::Codec;
 pub use config::{BACKEND_VARIABLE, ConfigError};
 pub use error::{BackendError, FlightError, FlightErrorKind, PolicyError};
+pub use fill_times::AutoLease;
 pub use flights::{InstallError, SingleFlight, SingleFlightBuilder};
 pub use key::{Key, MAX_KEY};
 pub use kind::{LocalValue, Value};

@@ -3,9 +3,9 @@
 //! Closed (up) → open (down) after a failure → one probe at a time → closed again, once every invalidation that could
 //! not be sent has been. While open a call learns so from one atomic load and costs the backend nothing.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ pub struct Link {
     /// Read on every call; all else is behind the mutex and read only while this says down.
     down: AtomicBool,
     timeouts: AtomicU32,
+    outages: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -28,7 +29,8 @@ struct State {
     probe_at: Option<Instant>,
     probing: bool,
     delay: Duration,
-    unsent: HashSet<Arc<str>>,
+    /// In order, so that a simulation repeats itself.
+    unsent: BTreeSet<Arc<str>>,
     forgotten: u64,
 }
 
@@ -76,7 +78,13 @@ impl Link {
     /// A link that is up.
     #[must_use]
     pub fn new() -> Self {
-        Self { down: AtomicBool::new(false), timeouts: AtomicU32::new(0), state: Mutex::default() }
+        let (timeouts, outages) = (AtomicU32::new(0), AtomicU64::new(0));
+        Self { down: AtomicBool::new(false), timeouts, outages, state: Mutex::default() }
+    }
+
+    /// How often the link has gone down.
+    pub(crate) fn outages(&self) -> u64 {
+        self.outages.load(Ordering::Acquire)
     }
 
     /// Whether calls may use the backend; one atomic load.
@@ -91,6 +99,10 @@ impl Link {
         state.probing = false;
         state.delay = (state.delay * 2).clamp(Self::FIRST_DELAY, Self::LAST_DELAY);
         state.probe_at = Some(far(now, state.delay));
+        // Under the lock, so that one outage counts once; before the flag, so that whoever sees it sees the number.
+        if self.is_up() {
+            self.outages.fetch_add(1, Ordering::Release);
+        }
         self.down.store(true, Ordering::Release);
     }
 

@@ -1,13 +1,13 @@
 //! The first stage: is there a value, and is it fresh?
 
 use crate::backend::{Medium, SharedValue};
-use crate::clock::Clock;
+use crate::clock::{Clock, far};
 use crate::codec::Codec;
 use crate::engine::{Request, Route};
 use crate::entry::{Entry, Payload};
 use crate::flight::Lead;
 use crate::lease::{Found, Keeper};
-use crate::observe::Event;
+use crate::observe::{Event, Warning};
 use crate::wait::alive;
 
 /// What a look-up found.
@@ -48,7 +48,9 @@ impl Request {
         let missing = Looked::Missing { spoilt: false };
         let Some(entry) = entry else { return missing };
         if entry.stamp.kind.identity != self.kind.identity {
-            self.tell(&Event::Foreign);
+            if self.site.warns(Warning::Foreign) {
+                self.tell(&Event::Foreign);
+            }
             return missing;
         }
         if entry.stamp.kind.version > self.kind.version && !route.brief {
@@ -59,7 +61,8 @@ impl Request {
         }
         let Some(value) = self.value_of(&entry) else { return Looked::Missing { spoilt: true } };
         let stale = !entry.is_fresh();
-        let found = Found { value, grant: entry.stamp.grant, gone_in: entry.gone_in, stale };
+        let gone = far(self.engine.clock.now(), entry.gone_in);
+        let found = Found { value, grant: entry.stamp.grant, gone, stale };
         if stale || refreshes_early(self.terms.early, &entry, &self.engine.clock) {
             Looked::Stale(found)
         } else {

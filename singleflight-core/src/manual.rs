@@ -137,8 +137,8 @@ impl<'a> Manual<'a> {
             let kind = FlightErrorKind::Misconfigured;
             return Err(FlightError::with_message(kind, self.key, error.message()).into());
         }
-        let call =
-            Call::new(plan, self.site, Place::named("by hand"), &self.policy, self.key, Some(self.flights));
+        let place = Place::named(self.site.name());
+        let call = Call::new(plan, self.site, place, &self.policy, self.key, Some(self.flights));
         if let Some(result) = call.peek() {
             return result;
         }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use crate::fill_times::FillTimes;
 use crate::policy::Policy;
 use crate::sync::{Mutex, lock};
 
@@ -36,8 +37,18 @@ pub enum Event<'a> {
     Undecodable(&'a str),
     /// A value could not be encoded; the caller has it, the store does not.
     Unencodable(&'a str),
-    /// The entry belongs to another function or type that uses the same key.
+    /// The entry belongs to another function, or another type, that uses the same key. Told once per function: the two
+    /// keep replacing each other's values. Give their keys different templates, or, if they mean the same value, both
+    /// the same `name`.
     Foreign,
+    /// The fixed lease TTL is shorter than the fills take, so that each needs renewals to be kept. Told once per
+    /// function.
+    LeaseShort {
+        /// The recent p99 of the fills.
+        p99: Duration,
+        /// The lease TTL to write instead.
+        write: Duration,
+    },
     /// The wait budget ran out.
     TimedOut,
 }
@@ -57,17 +68,32 @@ macro_rules! counters {
             /// Calls answered with a fresh stored value.
             pub hits: u64,
             $($(#[$doc])* pub $field: u64,)*
+            /// Half of the recent fills took no longer; the largest of several functions.
+            pub fill_p50: Duration,
+            /// 99 of 100 recent fills took no longer; the largest of several functions.
+            pub fill_p99: Duration,
+            /// The lease TTL of the last load; the largest of several functions.
+            pub lease_ttl: Duration,
         }
 
         impl Figures {
             fn of(site: &SiteState) -> Self {
-                Self { hits: site.hits.get(), $($field: site.get(Count::$variant),)* }
+                Self {
+                    hits: site.hits.get(),
+                    $($field: site.get(Count::$variant),)*
+                    fill_p50: site.times.quantile(0.5).unwrap_or_default(),
+                    fill_p99: site.times.quantile(0.99).unwrap_or_default(),
+                    lease_ttl: Duration::from_micros(site.lease.load(Ordering::Relaxed)),
+                }
             }
 
             /// Adds the figures of another function.
             pub fn add(&mut self, other: &Self) {
                 self.hits += other.hits;
                 $(self.$field += other.$field;)*
+                self.fill_p50 = self.fill_p50.max(other.fill_p50);
+                self.fill_p99 = self.fill_p99.max(other.fill_p99);
+                self.lease_ttl = self.lease_ttl.max(other.lease_ttl);
             }
         }
     };
@@ -120,13 +146,35 @@ pub(crate) struct SiteState {
     /// Whether `policy` is set; the only thing a hit reads.
     overridden: AtomicBool,
     policy: Mutex<Option<Policy>>,
+    pub(crate) times: FillTimes,
+    /// The lease TTL of the last load, in microseconds.
+    lease: AtomicU64,
+    /// What has been warned about.
+    warned: [AtomicBool; 2],
+}
+
+/// What is told once per function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Warning {
+    /// Another function uses the same keys.
+    Foreign,
+    /// The lease TTL is shorter than the fills.
+    LeaseShort,
 }
 
 impl SiteState {
     fn new(name: &'static str) -> Self {
         let counts = [const { AtomicU64::new(0) }; COUNTS];
-        let (overridden, policy) = (AtomicBool::new(false), Mutex::new(None));
-        Self { name, hits: Sharded::default(), counts, overridden, policy }
+        Self {
+            name,
+            hits: Sharded::default(),
+            counts,
+            overridden: AtomicBool::new(false),
+            policy: Mutex::new(None),
+            times: FillTimes::new(),
+            lease: AtomicU64::new(0),
+            warned: [const { AtomicBool::new(false) }; 2],
+        }
     }
 
     pub(crate) fn hit(&self) {
@@ -139,6 +187,16 @@ impl SiteState {
 
     pub(crate) fn get(&self, what: Count) -> u64 {
         self.counts[what as usize].load(Ordering::Relaxed)
+    }
+
+    /// Whether this is the first time to warn of it.
+    pub(crate) fn warns(&self, of: Warning) -> bool {
+        let warned = &self.warned[of as usize];
+        !warned.load(Ordering::Relaxed) && !warned.swap(true, Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_lease(&self, ttl: Duration) {
+        self.lease.store(u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// The policy in force: the override, or the function's own.

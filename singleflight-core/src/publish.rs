@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::backend::{Abandon, Medium, Publish, Published, Released, SharedValue};
+use crate::control::CallOutcome;
 use crate::entry::{Payload, Stamp};
 use crate::error::{BackendError, BackendErrorKind};
 use crate::fill::Leader;
@@ -16,14 +17,21 @@ impl Leader {
     pub(crate) async fn publish(self: Box<Self>, loaded: Loaded) -> SharedValue {
         let took = self.engine.clock.now().saturating_duration_since(self.began);
         self.filled(took, true);
+        self.scope.note(CallOutcome::Filled);
         let Loaded { value, negative, keep } = loaded;
-        let filled = Filled { value, negative, took };
-        if keep { self.finish(filled).await } else { self.discard(filled.value).await }
+        let filled = Filled { value: value.clone(), negative, took };
+        if keep {
+            self.finish(filled).await
+        } else {
+            self.discard(filled.value).await
+        };
+        value
     }
 
     /// Publishes, or finishes the publish of a leader that was dropped: a repeat of one that was done is recognised by
-    /// its token.
-    pub(crate) async fn finish(mut self: Box<Self>, filled: Filled) -> SharedValue {
+    /// its token. `false` where the value may have been voided or be gone since: it is then for the caller whose body
+    /// gave it, and for nobody else.
+    pub(crate) async fn finish(mut self: Box<Self>, filled: Filled) -> bool {
         let Some(lease) = self.lease.clone() else {
             return self.discard(filled.value).await;
         };
@@ -36,7 +44,7 @@ impl Leader {
         };
         // Followers take the value only if they came before the store is asked: after it, they can see for themselves.
         if let Some(lead) = &self.lead {
-            lead.seal();
+            lead.seal(self.engine.clock.now());
             lead.set_stage(Stage::Filled(lease.clone(), filled.clone()));
         }
         let mut published = self.store(&lease, &payload, &filled).await;
@@ -44,6 +52,7 @@ impl Leader {
             published = self.store(&lease, &payload, &filled).await;
         }
         self.engine.note(&lease.store, &published);
+        let stored = matches!(published, Ok(Published::Stored));
         match published {
             Ok(Published::Stored) => {
                 self.lease = None;
@@ -53,39 +62,53 @@ impl Leader {
                 self.fence();
                 self.lead.take().map(Lead::dismiss);
             }
+            Err(error) if error.kind() == BackendErrorKind::Refused => {
+                self.tell(&Event::Degraded(&error));
+                return self.discard(filled.value).await;
+            }
             Err(error) => {
                 self.tell(&Event::Degraded(&error));
                 self.lease = None;
                 lease.abandon(None, Duration::ZERO);
-                self.lead.take().map(|lead| lead.answer(Outcome::Value(filled.value.clone())));
+                self.lead.take().map(|lead| lead.answer_boarded(Outcome::Value(filled.value.clone())));
             }
         }
-        filled.value
+        stored
     }
 
-    /// Frees the lease of a value that is not stored. Those who wait get it all the same, unless the lease was lost:
-    /// then an invalidation may lie between.
-    async fn discard(mut self: Box<Self>, value: SharedValue) -> SharedValue {
-        if let Some(lease) = self.lease.clone() {
-            if let Some(lead) = &self.lead {
-                lead.seal();
+    /// Frees the lease of a value that is not stored. Those who wait get it all the same, unless an invalidation may
+    /// lie between.
+    async fn discard(mut self: Box<Self>, value: SharedValue) -> bool {
+        let outcome = Outcome::Value(value);
+        let Some(lease) = self.lease.clone() else {
+            if let Some(lead) = self.lead.take() {
+                self.site.count(Count::Duplicate);
+                // Without a lease an invalidation elsewhere goes unheard: only for those who called before the load.
+                lead.answer_boarded(outcome);
             }
-            let freed = lease.store.abandon(Abandon::new(&lease.key, lease.token)).await;
-            self.engine.note(&lease.store, &freed);
-            self.lease = None;
-            match freed {
-                Ok(Released::NotOwned) => {
-                    self.fence();
-                    self.lead.take().map(Lead::dismiss);
-                }
-                Ok(_) => {}
-                Err(_) => lease.abandon(None, Duration::ZERO),
-            }
-        } else if self.lead.is_some() {
-            self.site.count(Count::Duplicate);
+            return false;
+        };
+        if let Some(lead) = &self.lead {
+            lead.seal(self.engine.clock.now());
         }
-        self.lead.take().map(|lead| lead.answer(Outcome::Value(value.clone())));
-        value
+        let freed = lease.store.abandon(Abandon::new(&lease.key, lease.token)).await;
+        self.engine.note(&lease.store, &freed);
+        self.lease = None;
+        let owned = matches!(freed, Ok(Released::Freed));
+        match freed {
+            Ok(Released::Freed) => {
+                self.lead.take().map(|lead| lead.answer_sealed(outcome));
+            }
+            Ok(_) => {
+                self.fence();
+                self.lead.take().map(Lead::dismiss);
+            }
+            Err(_) => {
+                lease.abandon(None, Duration::ZERO);
+                self.lead.take().map(|lead| lead.answer_boarded(outcome));
+            }
+        }
+        owned
     }
 
     fn payload(&self, lease: &Lease, value: &SharedValue) -> Result<Payload, String> {

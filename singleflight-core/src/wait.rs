@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -37,8 +36,6 @@ pub(crate) enum Woken {
     Ask,
     /// There should be a value: read.
     Look,
-    /// The fill that was waited for failed.
-    Failed(Arc<str>),
     /// The wait budget is used up.
     Overdue,
 }
@@ -83,12 +80,8 @@ impl Waiting {
         let until = far(now, nap).min(self.deadline);
         match self.change_before(until, clock).await {
             None if clock.now() >= self.deadline => Woken::Overdue,
-            None | Some(Change::Invalidated | Change::Abandoned { failure: None, .. }) => Woken::Ask,
-            Some(Change::Abandoned { grant: ended, failure: Some(message) }) if ended == grant => {
-                Woken::Failed(message)
-            }
-            // Some other grant's failure: newcomers do not share it.
-            Some(Change::Abandoned { .. }) => Woken::Ask,
+            // Whether a failure concerns this call is for the backend to say: it knows whose it was.
+            None | Some(Change::Invalidated | Change::Abandoned { .. }) => Woken::Ask,
             Some(Change::Published | Change::Unknown) => Woken::Look,
         }
     }

@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 
 use crate::args::{ErrorsOption, LockTtl, Losers};
 use crate::duration::{Duration, Unit};
-use crate::future::{at, caret, future};
+use crate::future::{at, caret, future, future_of};
 use crate::model::{Model, PolicyModel, Sharing};
 use crate::names::{local, local_at};
 use crate::render::{import, probes, statements};
@@ -44,7 +44,7 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     let root = &model.root;
     let site = site(model);
     let (policy_item, policy_value) = policy_tokens(model);
-    let plan_value = plan_tokens(model);
+    let plan_let = plan_tokens(model, plan);
     let key_statements = statements(&model.key, key);
     let (flights_let, flights_value) = match &model.flights {
         Some(expr) => (
@@ -57,14 +57,14 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
         Some(expr) => quote_spanned! { at(expr.span()) => return __sf::Plan::answer(&#plan, #expr) },
         None => quote! { __sf::Call::alone(&#call) },
     };
-    let body = future(model.item, &model.body, Some(&model.output));
+    let run = run(model, fill, plan);
     let import = import(root);
     let inside = quote! {
         #import
         #site
         #policy_item
         let #policy: &__sf::Policy = #policy_value;
-        let #plan = #plan_value;
+        #plan_let
         #flights_let
         let mut #key = __sf::KeyBuf::new();
         { #key_statements }
@@ -80,9 +80,26 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
             __sf::Entered::Default => #default,
             __sf::Entered::Fill(#fill) => #fill,
         };
-        __sf::Fill::run(#fill, ::core::pin::pin!(#body)).await
+        #run
     };
     model.item.with_body(&model.body.replace(inside))
+}
+
+/// The fill, in its caller or in a task of its own.
+fn run(model: &Model<'_>, fill: &Ident, plan: &Ident) -> TokenStream {
+    let Model { item, body, output, .. } = model;
+    let Some(spawn) = &model.spawn else {
+        let future = future(item, body, Some(output));
+        return quote! { __sf::Fill::run(#fill, ::core::pin::pin!(#future)).await };
+    };
+    let inside = item.body.as_ref().map(|tokens| body.tokens(tokens)).unwrap_or_default();
+    let (before, begin, inside) = spawn.parts(inside);
+    let future = future_of(item, Some(output), &begin, inside);
+    let spawner = local("__sf_spawner");
+    quote! {
+        #before
+        __sf::Spawner::run(#spawner, #fill, #plan, #future).await
+    }
 }
 
 fn site(model: &Model<'_>) -> TokenStream {
@@ -177,7 +194,7 @@ fn duration(duration: &Duration, unit: Unit) -> TokenStream {
 }
 
 /// What the return type can do, asked by method lookup; see `singleflight_core::kind`.
-fn plan_tokens(model: &Model<'_>) -> TokenStream {
+fn plan_tokens(model: &Model<'_>, plan: &Ident) -> TokenStream {
     let output = &model.output;
     let (kind, errors, make) = (local("__sf_kind"), local("__sf_errors"), local("__sf_make"));
     let caret = caret(model.item, output);
@@ -199,16 +216,26 @@ fn plan_tokens(model: &Model<'_>) -> TokenStream {
     };
     let probes = probes();
     let cache_if = model.cache_if.as_ref().map(|path| quote! { .cache_if(#path) });
-    quote! {{
-        #probes
-        let #kind = __sf::Of::<#output>::new().__sf_kind();
-        let #errors = __sf::ErrOf::of(#kind);
-        let #make = #errors.__sf_make();
-        #may_fail
-        __sf::plan(
-            #kind, #store, #kind.__sf_negative(), #way, #make, #errors.__sf_words(),
-        )#cache_if
-    }}
+    let value = quote! {
+        __sf::plan(#kind, #store, #kind.__sf_negative(), #way, #make, #errors.__sf_words())#cache_if
+    };
+    let (names, value) = match &model.spawn {
+        None => (quote! { #plan }, value),
+        Some(_) => {
+            let spawner = local("__sf_spawner");
+            (quote! { (#plan, #spawner) }, quote_spanned! { caret => (#value, __sf::spawner(#kind_there)) })
+        }
+    };
+    quote! {
+        let #names = {
+            #probes
+            let #kind = __sf::Of::<#output>::new().__sf_kind();
+            let #errors = __sf::ErrOf::of(#kind);
+            let #make = #errors.__sf_make();
+            #may_fail
+            #value
+        };
+    }
 }
 
 /// How the error gets to the callers that wait.

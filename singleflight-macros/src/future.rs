@@ -10,13 +10,24 @@ use crate::names::{local, local_at};
 use crate::return_type::first_span;
 
 /// The user's code as a future that returns `output`, if that has a name.
+pub(crate) fn future(item: &Item, body: &AsyncBody, output: Option<&TokenStream>) -> TokenStream {
+    let inside = item.body.as_ref().map(|tokens| body.tokens(tokens)).unwrap_or_default();
+    future_of(item, output, &TokenStream::new(), inside)
+}
+
+/// The code `inside` as a future that begins with the statements `begin`.
 ///
 /// The branch never taken says which type it returns, at that type's tokens, so that type errors are reported on the
 /// user's own lines.
-pub(crate) fn future(item: &Item, body: &AsyncBody, output: Option<&TokenStream>) -> TokenStream {
+pub(crate) fn future_of(
+    item: &Item,
+    output: Option<&TokenStream>,
+    begin: &TokenStream,
+    inside: TokenStream,
+) -> TokenStream {
     let mut block = TokenStream::new();
     match &item.body {
-        Some(tokens) => tokens.brace.surround(&mut block, |block| block.extend(body.tokens(tokens))),
+        Some(tokens) => tokens.brace.surround(&mut block, |block| block.extend(inside)),
         None => block.extend(quote! { {} }),
     }
     let returns = output.map(|output| {
@@ -35,6 +46,7 @@ pub(crate) fn future(item: &Item, body: &AsyncBody, output: Option<&TokenStream>
     });
     quote! {
         async move {
+            #begin
             #returns
             #[allow(unused_braces)]
             #block

@@ -13,6 +13,7 @@ use crate::item::Item;
 use crate::names::{Names, key_parts};
 use crate::render::Part;
 use crate::return_type;
+use crate::spawn::Spawn;
 
 /// A use that makes sense.
 pub(crate) struct Model<'a> {
@@ -29,6 +30,8 @@ pub(crate) struct Model<'a> {
     pub(crate) default: Option<Expr>,
     pub(crate) cache_if: Option<ExprPath>,
     pub(crate) flights: Option<Expr>,
+    /// `None` if the fill runs in its caller.
+    pub(crate) spawn: Option<Spawn>,
 }
 
 /// The `const` policy.
@@ -69,12 +72,10 @@ impl<'a> Model<'a> {
         if let Some(output) = &output {
             return_type::check(output, &names.types(), errors);
         }
-        if let Some(spawn) = &args.spawn {
-            errors.at(
-                spawn.key.span(),
-                "`spawn` is not available yet: leave it out, and the fill runs in its caller",
-            );
-        }
+        let spawn = match (&args.spawn, &body) {
+            (Some(spawn), Some(body)) => Some(Spawn::of(item, body, &spawn.key, errors)),
+            _ => None,
+        };
         if !errors.is_empty() {
             return None;
         }
@@ -88,6 +89,7 @@ impl<'a> Model<'a> {
             name: args.name.map(|name| name.value),
             key: key?,
             sharing,
+            spawn,
             local: args.local.is_some(),
             default: args.default.map(|default| default.value),
             cache_if: args.cache_if.map(|keep| keep.value),
@@ -186,18 +188,18 @@ fn sharing(args: &Args) -> Sharing {
     }
 }
 
-/// Whether a path may name a type parameter, of the function or of what surrounds it.
+/// Whether a path may name a type parameter, of the function or of what surrounds it, which an attribute does not see:
+/// `Db::TTL` may be the constant of a parameter as well as of a type.
 fn may_be_generic(path: Option<&ExprPath>, names: &Names<'_>) -> bool {
     let Some(path) = path else { return false };
     let Some(first) = path.path.segments.first() else { return false };
     path.qself.is_some()
-        || first.ident == "Self"
+        || path.path.segments.iter().any(|segment| !segment.arguments.is_none())
+        || (path.path.segments.len() > 1 && first.ident.to_string().starts_with(char::is_uppercase))
         || names.params().any(|param| match param {
-            GenericParam::Type(param) => param.ident == first.ident,
             GenericParam::Const(param) => param.ident == first.ident,
-            GenericParam::Lifetime(_) => false,
+            GenericParam::Type(_) | GenericParam::Lifetime(_) => false,
         })
-        || (path.path.segments.len() > 1 && return_type::looks_like_a_parameter(&first.ident))
 }
 
 impl PolicyModel {

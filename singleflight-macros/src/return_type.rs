@@ -121,7 +121,7 @@ fn maybe_result(ty: &Type, params: &[&Ident], errors: &mut Errors) {
 }
 
 /// An attribute does not see the parameters of a surrounding `impl`; by custom they are single capitals.
-pub(crate) fn looks_like_a_parameter(ident: &Ident) -> bool {
+fn looks_like_a_parameter(ident: &Ident) -> bool {
     let name = ident.to_string();
     let mut chars = name.chars();
     chars.next().is_some_and(char::is_uppercase) && chars.all(|c| c.is_ascii_digit())

@@ -1,1 +1,15 @@
-//! Tests of the whole; see `tests/`.
+//! The promises as functions that take a backend, so that every backend is held to the same ones.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`harness`] | what a backend under test must offer, and the in-process ones |
+//! | [`way`] | one process's way to the backend, which a test can disturb |
+//! | [`source`] | what is loaded: it counts, and stands still when told to |
+//! | [`suite`] | the promises; [`promises!`] makes a test of each |
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+pub mod harness;
+pub mod source;
+pub mod suite;
+pub mod way;

@@ -276,6 +276,15 @@ mod generics {
         }
     }
 
+    struct Long<Db>(Db);
+
+    impl<Db: self::Db + Sync> Long<Db> {
+        #[single_flight(key = "long:<id>", ttl = Db::TTL, soft_ttl = <Db as self::Db>::TTL)]
+        async fn row(&self, id: u64) -> Result<Db::Row, Db::Error> {
+            self.0.get(id)
+        }
+    }
+
     #[single_flight(key = "load:<T>:<id>", ttl = 30)]
     async fn load<T>(id: u64) -> Option<T>
     where
@@ -294,6 +303,7 @@ mod generics {
         let repo = Repo::<_, 7> { db: &Users };
         assert_eq!(is_send(repo.row(1)).await, Ok("user 1".into()));
         assert_eq!(repo.row(0).await, Err(LoadError));
+        assert_eq!(is_send(Long(Users).row(1)).await, Ok("user 1".into()));
         assert_eq!(is_send(repo.rows::<u8, 3>(9)).await, Ok([3, 7, 9, 0]));
         assert_eq!(repo.rows::<u32, 4>(9).await, Ok([4, 7, 9, 0]));
         assert_eq!(load::<u8>(1).await, Some(1));

@@ -169,6 +169,18 @@ pub mod repository {
             if id == 0 { Err(RepoError) } else { Ok(()) }
         }
 
+        /// Counts them in a task of its own.
+        ///
+        /// # Errors
+        /// If it cannot.
+        #[single_flight(key = "spawned:<name>", ttl = 30, spawn)]
+        pub async fn spawned(self: &std::sync::Arc<Self>, name: &str) -> Result<String, RepoError>
+        where
+            D: Send + 'static,
+        {
+            Ok(format!("{:?}{name}", self.db))
+        }
+
         /// Pings.
         #[single_flight(key = "ping", ttl = 1)]
         pub async fn ping(&self) {}
@@ -228,6 +240,8 @@ async fn a_published_repository_works() {
     assert_eq!(repo.count().await, 1);
     assert_eq!(repo.save(1).await, Ok(()));
     repo.ping().await;
+    let shared = std::sync::Arc::new(repository::Repo::new("db"));
+    assert_eq!(shared.spawned("a").await, Ok("\"db\"a".into()));
     assert_eq!(repository::unused(1).await, 1);
     assert_eq!(repository::Repo::<u8>::key(1), "user:1");
 }

@@ -1,7 +1,6 @@
 //! What the macros refuse, and in which words; what they accept.
 //!
-//! The words are pinned in `ui/fail/*.stderr`, made with the compiler of `rust-toolchain`'s stable channel. After a
-//! change, `TRYBUILD=overwrite cargo test -p singleflight-tests --test ui` writes them anew; read the difference.
+//! The words are pinned in `ui/fail/*.stderr`, made with stable Rust 1.95. After a change, `TRYBUILD=overwrite cargo test -p singleflight-tests --test ui` writes them anew; read the difference.
 
 use std::collections::HashMap;
 use std::fs;

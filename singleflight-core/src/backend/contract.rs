@@ -55,8 +55,8 @@ pub trait LeaseBackend: Send + Sync + fmt::Debug + 'static {
     ///
     /// Atomic: the entry is looked at and the lease taken in one step. In this order:
     /// 1. unless forced, a fresh entry of the wanted [`Kind`] → [`Acquired::Fresh`];
-    /// 2. the failure of the grant named by `waited_on`, if it ended in one less than a second ago, or a cool-down →
-    ///    [`Acquired::CoolingDown`] (`waited_on` concerns only those who were already waiting; of several failures of
+    /// 2. unless asked for despite of it, the failure of the grant named by `waited_on`, if it ended in one less than a second ago, or a cool-down, of
+    ///    the wanted identity (the lease remembers whose it is) → [`Acquired::CoolingDown`] (`waited_on` concerns only those who were already waiting; of several failures of
     ///    one key the last need be remembered);
     /// 3. no lease, an expired one, or one with this very token (a repeat; its TTL starts again) → [`Acquired::Granted`];
     /// 4. [`Acquired::Held`].
@@ -74,7 +74,8 @@ pub trait LeaseBackend: Send + Sync + fmt::Debug + 'static {
     /// lease ends as if abandoned without a failure.
     ///
     /// # Errors
-    /// When the store cannot be asked, or cannot write; in the second case it frees the lease.
+    /// When the store cannot be asked, or cannot write
+    /// ([`Refused`](crate::error::BackendErrorKind::Refused)); the lease is then as it was.
     async fn publish(&self, request: Publish<'_>) -> Result<Published, BackendError>;
 
     /// Ends the lease without a value and wakes whoever watches, if the token still holds the lease.
@@ -154,6 +155,8 @@ pub struct Acquire<'a> {
     pub kind: Kind,
     /// Ask even where the entry is fresh.
     pub force: bool,
+    /// Ask even while a failure cools down, which granting then ends.
+    pub despite_cooldown: bool,
     /// The grant this caller has been waiting on, as named by [`Acquired::Held`].
     pub waited_on: Option<Token>,
 }
@@ -162,13 +165,20 @@ impl<'a> Acquire<'a> {
     /// A request that is not forced and comes from a newcomer.
     #[must_use]
     pub const fn new(key: &'a str, token: Token, ttl: Duration, kind: Kind) -> Self {
-        Self { key, token, ttl, kind, force: false, waited_on: None }
+        Self { key, token, ttl, kind, force: false, despite_cooldown: false, waited_on: None }
     }
 
     /// The same, asking even where the entry is fresh.
     #[must_use]
     pub const fn forced(mut self, force: bool) -> Self {
         self.force = force;
+        self
+    }
+
+    /// The same, asking even while a failure cools down.
+    #[must_use]
+    pub const fn despite_cooldown(mut self, despite: bool) -> Self {
+        self.despite_cooldown = despite;
         self
     }
 

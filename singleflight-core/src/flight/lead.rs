@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::state::{Done, Wakers, wake};
+use super::state::{Before, Done, State, Wakers, wake};
 use super::{Crew, Flight, FlightTable};
 use crate::sync::{Arc, lock};
 
@@ -59,13 +59,16 @@ impl<C: Crew> Lead<C> {
         }
     }
 
-    /// Tells those who will not wait that the fill is on.
-    pub(crate) fn busy(&self) {
+    /// Tells those who will not wait whether the fill is on, here or elsewhere.
+    pub(crate) fn set_busy(&self, busy: bool) {
         let mut state = lock(&self.flight.state);
-        if state.busy || state.reign != self.reign {
+        if state.busy == busy || state.reign != self.reign {
             return;
         }
-        state.busy = true;
+        state.busy = busy;
+        if !busy {
+            return;
+        }
         let impatient = state.seats.iter_mut().filter(|(_, seat)| seat.impatient);
         let wakers: Wakers = impatient.filter_map(|(_, seat)| seat.waker.take()).collect();
         drop(state);
@@ -74,29 +77,44 @@ impl<C: Crew> Lead<C> {
 
     /// To be called right before the store is asked: an answer of the store is only for those who came before the
     /// question, since an invalidation may lie between.
-    pub(crate) fn seal(&self) {
+    pub(crate) fn seal(&self, now: Instant) {
         let mut state = lock(&self.flight.state);
         if state.reign == self.reign {
-            state.sealed = state.tickets;
+            state.sealed = state.mark(now);
+        }
+    }
+
+    /// To be called right before the body runs: where the store cannot say whether an invalidation lies between, its
+    /// value is only for those who came before.
+    pub(crate) fn board(&self, now: Instant) {
+        let mut state = lock(&self.flight.state);
+        if state.reign == self.reign {
+            state.boarded = state.mark(now);
         }
     }
 
     /// Ends the flight with an outcome for everyone; `false` if this leader was deposed.
     pub(crate) fn answer(self, outcome: C::Outcome) -> bool {
-        self.end(Some(outcome), false)
+        self.end(Some(outcome), |_| Before::Everyone)
     }
 
     /// Ends the flight with what the store answered: those who came after [`seal`](Self::seal) look again.
     pub(crate) fn answer_sealed(self, outcome: C::Outcome) -> bool {
-        self.end(Some(outcome), true)
+        self.end(Some(outcome), |state| state.sealed)
+    }
+
+    /// Ends the flight with what the body gave and the store has not confirmed: those who came after
+    /// [`board`](Self::board) look again.
+    pub(crate) fn answer_boarded(self, outcome: C::Outcome) -> bool {
+        self.end(Some(outcome), |state| state.boarded)
     }
 
     /// Ends the flight without an outcome: everyone looks again.
     pub(crate) fn dismiss(self) -> bool {
-        self.end(None, false)
+        self.end(None, |_| Before::Nobody)
     }
 
-    fn end(mut self, outcome: Option<C::Outcome>, sealed: bool) -> bool {
+    fn end(mut self, outcome: Option<C::Outcome>, before: impl Fn(&State<C>) -> Before) -> bool {
         self.over = true;
         let flight = &self.flight;
         let mut shard = lock(flight.table.shard(&flight.id.key));
@@ -104,7 +122,7 @@ impl<C: Crew> Lead<C> {
         if state.reign != self.reign {
             return false;
         }
-        let before = if sealed { state.sealed } else { u64::MAX };
+        let before = before(&state);
         state.done = Some(Done { outcome, before });
         state.reign += 1;
         flight.reign.store(state.reign, Ordering::Relaxed);
@@ -132,7 +150,7 @@ impl<C: Crew> Lead<C> {
             None
         } else {
             // Under the table's lock nobody can join now. Seats that have expired but not yet left look again.
-            state.done = Some(Done { outcome: None, before: 0 });
+            state.done = Some(Done { outcome: None, before: Before::Nobody });
             state.reign += 1;
             FlightTable::remove(&mut shard, flight);
             wakers = state.everyone();

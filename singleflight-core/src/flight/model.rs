@@ -73,7 +73,14 @@ impl World {
 
     fn manner(&self) -> Manner {
         let deadline = self.now + Duration::from_secs(60);
-        Manner { deadline, impatient: false, patience: Duration::from_secs(10), busy: true }
+        Manner {
+            arrived: self.now,
+            now: self.now,
+            deadline,
+            impatient: false,
+            patience: Duration::from_secs(10),
+            busy: true,
+        }
     }
 
     /// Takes a lease unless a predecessor left one.
@@ -110,7 +117,7 @@ impl World {
         match end {
             End::Drop => drop(lead),
             End::Answer | End::Deposed => {
-                lead.seal();
+                lead.seal(self.now);
                 let stage = lead.stage();
                 if lead.answer_sealed(1) {
                     stage.unwrap_or_default().end();

@@ -55,7 +55,7 @@ impl<C: Crew> Follow<C> {
         }
         if let Some(done) = &state.done {
             return Some(match &done.outcome {
-                Some(outcome) if seat.ticket < done.before => Followed::Answer(outcome.clone()),
+                Some(outcome) if done.before.includes(seat) => Followed::Answer(outcome.clone()),
                 _ => Followed::Again,
             });
         }

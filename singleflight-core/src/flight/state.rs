@@ -26,8 +26,10 @@ pub(super) struct State<C: Crew> {
     /// Waiting seats by deadline; entries of seats that are gone are skipped when met and swept when they prevail.
     line: BinaryHeap<Reverse<(Instant, u64, usize)>>,
     pub(super) tickets: u64,
-    /// Seats with a ticket below this came before the store was asked.
-    pub(super) sealed: u64,
+    /// Who came before the store was asked.
+    pub(super) sealed: Before,
+    /// Who came before the body began.
+    pub(super) boarded: Before,
     pub(super) watch: Watch,
     /// The flights that this one's body is waiting for.
     pub(super) blocked_on: SmallVec<[Weak<Flight<C>>; 1]>,
@@ -46,12 +48,37 @@ pub(super) struct Watch {
 pub(super) struct Done<O> {
     /// `None`: look again.
     pub(super) outcome: Option<O>,
-    /// The outcome is for seats with a ticket below this; the others look again.
-    pub(super) before: u64,
+    /// Whom the outcome is for; the others look again.
+    pub(super) before: Before,
+}
+
+/// Who may have an outcome.
+#[derive(Clone, Copy)]
+pub(super) enum Before {
+    Nobody,
+    /// Those who sat down before this ticket was given out, or whose callers had called before this moment: they may
+    /// have sat in another flight before this one.
+    Mark {
+        ticket: u64,
+        moment: Instant,
+    },
+    Everyone,
+}
+
+impl Before {
+    pub(super) fn includes(self, seat: &Seat) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Mark { ticket, moment } => seat.ticket < ticket || seat.arrived < moment,
+            Self::Everyone => true,
+        }
+    }
 }
 
 pub(super) struct Seat {
     pub(super) ticket: u64,
+    /// When its caller called, which may be long before it sat down.
+    pub(super) arrived: Instant,
     pub(super) waker: Option<Waker>,
     pub(super) standing: Standing,
     /// Leaves as soon as the flight is busy.
@@ -82,17 +109,23 @@ impl<C: Crew> State<C> {
             seats: Slab::new(),
             line: BinaryHeap::new(),
             tickets: 0,
-            sealed: 0,
+            sealed: Before::Nobody,
+            boarded: Before::Nobody,
             watch: Watch::default(),
             blocked_on: SmallVec::new(),
         }
     }
 
     /// Takes a seat; the waker is the watchdog's, if this deadline comes before it would look.
-    pub(super) fn sit(&mut self, deadline: Instant, impatient: bool) -> (usize, Option<Waker>) {
+    pub(super) fn sit(
+        &mut self,
+        arrived: Instant,
+        deadline: Instant,
+        impatient: bool,
+    ) -> (usize, Option<Waker>) {
         let ticket = self.tickets;
         self.tickets += 1;
-        let seat = Seat { ticket, waker: None, standing: Standing::Waiting, impatient };
+        let seat = Seat { ticket, arrived, waker: None, standing: Standing::Waiting, impatient };
         let at = self.seats.insert(seat);
         // Callers of one function come in the order of their deadlines, which makes this push O(1).
         self.line.push(Reverse((deadline, ticket, at)));
@@ -107,6 +140,11 @@ impl<C: Crew> State<C> {
     #[cfg(test)]
     pub(super) fn line_len(&self) -> usize {
         self.line.len()
+    }
+
+    /// All who have come so far.
+    pub(super) const fn mark(&self, now: Instant) -> Before {
+        Before::Mark { ticket: self.tickets, moment: now }
     }
 
     /// The earliest deadline of a waiting seat.

@@ -38,6 +38,10 @@ pub(crate) enum Joined<C: Crew> {
 /// How a caller joins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
+    /// When it called.
+    pub(crate) arrived: Instant,
+    /// When it joins.
+    pub(crate) now: Instant,
     /// When its wait budget ends.
     pub(crate) deadline: Instant,
     /// Whether it leaves rather than waits for someone else's fill.
@@ -81,9 +85,13 @@ impl<C: Crew> FlightTable<C> {
         // Still under the table's lock, so the flight cannot end before this caller sits in it.
         let mut state = lock(&flight.state);
         if manner.impatient && state.busy {
-            return Joined::Busy;
+            if manner.now < flight.dies(&state, manner.now) {
+                return Joined::Busy;
+            }
+            // A leader that hangs does nothing that anyone could leave it to: the watchdog is to depose it.
+            state.busy = false;
         }
-        let (at, watchdog) = state.sit(manner.deadline, manner.impatient);
+        let (at, watchdog) = state.sit(manner.arrived, manner.deadline, manner.impatient);
         let unwatched = !std::mem::replace(&mut state.watch.on, true);
         drop(state);
         drop(shard);
@@ -92,6 +100,16 @@ impl<C: Crew> FlightTable<C> {
         }
         wake(watchdog.into_iter().collect());
         Joined::Follow(Follow::new(flight, at))
+    }
+
+    /// The other flights of the same call: they contend for one lease.
+    pub(crate) fn siblings(&self, flight: &Arc<Flight<C>>) -> Vec<Arc<Flight<C>>> {
+        let shard = lock(self.shard(&flight.id.key));
+        let Some(flights) = shard.get(&flight.id.key) else { return Vec::new() };
+        let is_sibling = |other: &&Arc<Flight<C>>| {
+            other.id.purpose != flight.id.purpose && other.id.matches(&flight.id.with(other.id.purpose))
+        };
+        flights.iter().filter(is_sibling).cloned().collect()
     }
 
     /// Takes the flights of `key` out of the table: their members keep them, later callers start afresh.
@@ -160,6 +178,12 @@ impl<C: Crew> Flight<C> {
     pub(super) fn stamp(&self, now: Instant) -> u64 {
         let nanos = now.saturating_duration_since(self.table.origin).as_nanos();
         u64::try_from(nanos).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// When the leader is to be deposed, unless it is heard of again.
+    pub(super) fn dies(&self, state: &State<C>, now: Instant) -> Instant {
+        let dies = crate::clock::far(self.last_heard(now), state.patience);
+        state.ends.map_or(dies, |ends| ends.min(dies))
     }
 
     /// When the leader was last heard of; a leader that never was counts from `now`.

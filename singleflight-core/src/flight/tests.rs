@@ -50,7 +50,17 @@ impl World {
 
     fn join_as(&self, deadline: u64, impatient: bool, busy: bool) -> Joined<Hands> {
         let patience = Duration::from_secs(5);
-        self.table.join(&id(1), Manner { deadline: self.at(deadline), impatient, patience, busy })
+        self.table.join(
+            &id(1),
+            Manner {
+                arrived: self.at(0),
+                now: self.at(0),
+                deadline: self.at(deadline),
+                impatient,
+                patience,
+                busy,
+            },
+        )
     }
 
     fn lead(&self) -> Lead<Hands> {
@@ -102,7 +112,7 @@ fn p05_answers_of_the_store_are_for_those_who_came_before_the_question() {
     let world = World::new();
     let lead = world.lead();
     let mut before = world.follow(100);
-    lead.seal();
+    lead.seal(world.start);
     let mut after = world.follow(100);
     lead.answer_sealed("yes");
     assert!(matches!(poll(&mut before), Some(Followed::Answer("yes"))));
@@ -198,7 +208,7 @@ fn the_impatient_leave_when_the_fill_is_on() {
     let Joined::Follow(mut impatient) = world.join_as(100, true, false) else { panic!("it may be a hit") };
     let mut patient = world.follow(100);
     assert!(poll(&mut impatient).is_none());
-    lead.busy();
+    lead.set_busy(true);
     assert!(matches!(poll(&mut impatient), Some(Followed::Busy)));
     assert!(poll(&mut patient).is_none());
     assert!(matches!(world.join_as(100, true, false), Joined::Busy));
@@ -208,7 +218,14 @@ fn the_impatient_leave_when_the_fill_is_on() {
 fn functions_that_share_a_key_do_not_share_a_flight() {
     let world = World::new();
     let _one = world.lead();
-    let manner = Manner { deadline: world.at(1), impatient: false, patience: Duration::MAX, busy: true };
+    let manner = Manner {
+        arrived: world.at(0),
+        now: world.at(0),
+        deadline: world.at(1),
+        impatient: false,
+        patience: Duration::MAX,
+        busy: true,
+    };
     let Joined::Lead(two) = world.table.join(&id(2), manner) else {
         panic!("another identity, another flight")
     };
@@ -221,7 +238,14 @@ fn functions_that_share_a_key_do_not_share_a_flight() {
 fn p21_a_circle_of_waiting_fills_is_found_by_the_one_that_closes_it() {
     let world = World::new();
     let flight = |identity| {
-        let manner = Manner { deadline: world.at(1), impatient: false, patience: Duration::MAX, busy: true };
+        let manner = Manner {
+            arrived: world.at(0),
+            now: world.at(0),
+            deadline: world.at(1),
+            impatient: false,
+            patience: Duration::MAX,
+            busy: true,
+        };
         let Joined::Lead(lead) = world.table.join(&id(identity), manner) else { panic!("it is new") };
         lead
     };

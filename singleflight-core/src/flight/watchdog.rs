@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use super::state::{Wakers, wake};
 use super::{Crew, Flight, Lead};
-use crate::clock::{Clock, far};
+use crate::clock::Clock;
 use crate::sync::{Arc, lock};
 
 type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -61,8 +61,7 @@ impl<C: Crew> Watchdog<C> {
             let mut state = lock(&self.flight.state);
             state.expire(now, &mut wakers);
             let deadline = if state.done.is_some() { None } else { state.next_deadline() };
-            let dies = far(self.flight.last_heard(now), state.patience);
-            let dies = state.ends.map_or(dies, |ends| ends.min(dies));
+            let dies = self.flight.dies(&state, now);
             let dead = deadline.is_some() && now >= dies;
             let until = deadline.map(|deadline| deadline.min(dies));
             if dead {

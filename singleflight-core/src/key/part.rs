@@ -67,6 +67,13 @@ pub fn put_debug<T: DebugPart + ?Sized>(key: &mut KeyBuf, value: &T, stop: char)
     key.debug(value, stop);
 }
 
+impl<'a, T: ?Sized> Part<'a, T> {
+    /// The value.
+    pub(crate) fn value(self) -> &'a T {
+        self.0
+    }
+}
+
 impl<T: ?Sized> Clone for Part<'_, T> {
     fn clone(&self) -> Self {
         *self

@@ -7,6 +7,8 @@
 
 mod errors;
 mod plan;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use std::convert::Infallible;

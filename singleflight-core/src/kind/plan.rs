@@ -16,6 +16,14 @@ pub struct Plan<K: Kind, N, W, M, D> {
     cache_if: Option<fn(&K::Value) -> bool>,
 }
 
+impl<K: Kind, N, W: Copy, M, D> Clone for Plan<K, N, W, M, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K: Kind, N, W: Copy, M, D> Copy for Plan<K, N, W, M, D> {}
+
 /// The plan of these answers.
 #[must_use]
 pub fn plan<K: Kind, N, W, M, D>(

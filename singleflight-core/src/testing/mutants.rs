@@ -96,7 +96,10 @@ impl LeaseBackend for Mutant {
         answer
     }
 
-    fn post(&self, note: Note) {
+    fn post(&self, mut note: Note) {
+        if let Note::Abandon { key, token, .. } = &mut note {
+            *token = self.forge(Fault::ReleaseByKey, key, *token);
+        }
         self.inner.post(note);
     }
 }

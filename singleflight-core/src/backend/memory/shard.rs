@@ -40,11 +40,14 @@ struct Row {
 
 struct Lease {
     token: Token,
+    /// Whose fill it is: a failure is only for calls of the same function.
+    identity: u32,
     until: Instant,
 }
 
 /// The last grant that failed.
 struct Failed {
+    identity: u32,
     grant: Token,
     message: Arc<str>,
     /// Until then told to those who were waiting on the grant.
@@ -85,8 +88,8 @@ impl Row {
     }
 
     /// The failure to be told to someone who has been waiting on `waited_on`, and how long it will be.
-    fn failure(&self, waited_on: Option<Token>, now: Instant) -> Option<(Duration, &Failed)> {
-        let failed = self.failed.as_ref()?;
+    fn failure(&self, identity: u32, waited_on: Option<Token>, now: Instant) -> Option<(Duration, &Failed)> {
+        let failed = self.failed.as_ref().filter(|failed| failed.identity == identity)?;
         let waited = waited_on == Some(failed.grant);
         let until = if waited { failed.noted.max(failed.cooling) } else { failed.cooling };
         (now < until).then(|| (until - now, failed))
@@ -103,7 +106,10 @@ impl Shard {
     /// Steps 2 to 4 of an acquire; the entry has been looked at.
     pub(super) fn acquire(&mut self, request: &Acquire<'_>, now: Instant) -> Acquired {
         let row = self.row(request.key);
-        if let Some((left, failed)) = row.failure(request.waited_on, now) {
+        let identity = request.kind.identity;
+        if request.despite_cooldown {
+            row.failed = None;
+        } else if let Some((left, failed)) = row.failure(identity, request.waited_on, now) {
             return Acquired::CoolingDown { left, message: failed.message.clone() };
         }
         match row.live_lease(now) {
@@ -111,7 +117,7 @@ impl Shard {
                 Acquired::Held { grant: lease.token, left: lease.until - now }
             }
             _ => {
-                row.lease = Some(Lease { token: request.token, until: far(now, request.ttl) });
+                row.lease = Some(Lease { token: request.token, identity, until: far(now, request.ttl) });
                 Acquired::Granted
             }
         }
@@ -127,11 +133,14 @@ impl Shard {
     }
 
     pub(super) fn renew(&mut self, key: &str, token: Token, ttl: Duration, now: Instant) -> Renewed {
-        if !self.holds(key, token, now) {
-            return Renewed::Lost;
+        let lease = self.rows.get_mut(key).and_then(|row| row.lease.as_mut());
+        match lease.filter(|lease| lease.token == token && now < lease.until) {
+            Some(lease) => {
+                lease.until = far(now, ttl);
+                Renewed::Extended
+            }
+            None => Renewed::Lost,
         }
-        self.row(key).lease = Some(Lease { token, until: far(now, ttl) });
-        Renewed::Extended
     }
 
     /// Ends the lease; the caller has seen that the token holds it.
@@ -144,7 +153,7 @@ impl Shard {
         (woken, owned)
     }
 
-    /// Notes how a grant ended: for those who were waiting on it, and for everybody while it cools down.
+    /// Notes how the grant that holds the lease ends: for those who were waiting on it, and for everybody while it cools down.
     ///
     /// An end without failure or cool-down leaves what an earlier grant has left.
     pub(super) fn fail(
@@ -160,7 +169,9 @@ impl Shard {
         }
         let noted = if message.is_some() { far(now, NOTE) } else { now };
         let message = message.unwrap_or_default();
-        self.row(key).failed = Some(Failed { grant, message, noted, cooling: far(now, cooldown) });
+        let row = self.row(key);
+        let identity = row.lease.as_ref().map_or(0, |lease| lease.identity);
+        row.failed = Some(Failed { identity, grant, message, noted, cooling: far(now, cooldown) });
     }
 
     /// Voids the lease and the failure.

@@ -1,0 +1,1 @@
+//! Tests of the macros where their crate has another name; see `tests/`.

@@ -1,0 +1,236 @@
+//! What a backend under test must offer, and the helpers that the suite is written with.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use singleflight_core::testing::{BytesBackend, Fault, Mutant};
+use singleflight_core::{
+    Clock, LeaseBackend, LockTtl, MemoryBackend, Policy, SingleFlight, SingleFlightBuilder,
+};
+use tokio::task::JoinHandle;
+
+use crate::source::{LoadError, SITE, Source};
+use crate::way::Way;
+
+/// A backend under test. Each test has one to itself.
+#[async_trait]
+pub trait Harness: Send + Sync {
+    /// The backend; the same one each time.
+    fn backend(&self) -> Arc<dyn LeaseBackend>;
+
+    /// How many leases are in force.
+    async fn leases(&self) -> usize;
+
+    /// What goes before every key; a server that is shared by tests needs one per harness.
+    fn namespace(&self) -> &str {
+        ""
+    }
+}
+
+/// One process: an engine, and its way to the backend.
+#[derive(Debug)]
+pub struct Process {
+    /// The engine.
+    pub flights: SingleFlight,
+    /// Its way to the backend.
+    pub way: Arc<Way>,
+}
+
+impl dyn Harness + '_ {
+    /// Another process of the fleet.
+    #[must_use]
+    pub fn process(&self) -> Process {
+        self.process_with(|builder| builder)
+    }
+
+    /// Another process of the fleet, whose engine is made with these settings.
+    pub fn process_with(&self, set: impl FnOnce(SingleFlightBuilder) -> SingleFlightBuilder) -> Process {
+        let way = Arc::new(Way::to(self.backend()));
+        let builder = SingleFlight::builder().backend(way.clone()).namespace(self.namespace()).jitter(false);
+        Process { flights: set(builder).build(), way }
+    }
+
+    /// Waits until no lease is in force: what is freed in a `Drop` may take a moment.
+    pub async fn freed(&self) {
+        for _ in 0..50 {
+            if self.leases().await == 0 {
+                return;
+            }
+            pass(Duration::from_millis(1)).await;
+        }
+        panic!("{} leases are left", self.leases().await);
+    }
+}
+
+impl Process {
+    /// A call for [`KEY`].
+    ///
+    /// # Errors
+    /// As the source says.
+    pub async fn call(&self, policy: Policy, source: &Arc<Source>) -> Result<u64, LoadError> {
+        self.call_key(KEY, policy, source).await
+    }
+
+    /// A call for `key`.
+    ///
+    /// # Errors
+    /// As the source says.
+    pub async fn call_key(&self, key: &str, policy: Policy, source: &Arc<Source>) -> Result<u64, LoadError> {
+        self.flights.flight(key).site(&SITE).policy(policy).run_sharing(|| source.load()).await
+    }
+
+    /// A call in a task of its own.
+    #[must_use]
+    pub fn spawn(&self, policy: Policy, source: &Arc<Source>) -> JoinHandle<Result<u64, LoadError>> {
+        self.spawn_key(KEY, policy, source)
+    }
+
+    /// A call in a task of its own.
+    #[must_use]
+    pub fn spawn_key(
+        &self,
+        key: &'static str,
+        policy: Policy,
+        source: &Arc<Source>,
+    ) -> JoinHandle<Result<u64, LoadError>> {
+        let (flights, source) = (self.flights.clone(), source.clone());
+        tokio::spawn(async move {
+            flights.flight(key).site(&SITE).policy(policy).run_sharing(|| source.load()).await
+        })
+    }
+
+    /// Many calls, each in a task of its own.
+    #[must_use]
+    pub fn spawn_many(
+        &self,
+        n: usize,
+        policy: Policy,
+        source: &Arc<Source>,
+    ) -> Vec<JoinHandle<Result<u64, LoadError>>> {
+        (0..n).map(|_| self.spawn(policy, source)).collect()
+    }
+
+    /// Invalidates [`KEY`].
+    pub async fn invalidate(&self) {
+        self.flights.invalidate(KEY).await.expect("the backend is up");
+    }
+
+    /// Takes a lease and never gives it back or renews it: what a killed process leaves behind.
+    ///
+    /// Its future is polled until `source` is being loaded, and then never again nor dropped.
+    pub async fn crash(self, policy: Policy, source: &Arc<Source>) {
+        let (flights, other) = (self.flights.clone(), source.clone());
+        let mut call = Box::pin(async move {
+            flights.flight(KEY).site(&SITE).policy(policy).run_sharing(|| other.load()).await
+        });
+        tokio::select! {
+            biased;
+            done = &mut call => panic!("the load was to hang: {done:?}"),
+            () = source.began() => {}
+        }
+        std::mem::forget(call);
+        std::mem::forget(self);
+    }
+}
+
+/// The key of a test that needs but one.
+pub const KEY: &str = "row:1";
+
+/// The lease TTL of [`plain`].
+pub const LEASE: Duration = Duration::from_secs(1);
+
+/// Fresh for a minute.
+pub const fn plain() -> Policy {
+    Policy::new().ttl(Duration::from_secs(60)).lock_ttl(LockTtl::Fixed(LEASE)).jitter(0.0)
+}
+
+/// Fresh for ten seconds, gone after a minute.
+pub const fn soft() -> Policy {
+    plain().soft_ttl(Duration::from_secs(10))
+}
+
+/// Lets time go by: at once where it is paused.
+pub async fn pass(time: Duration) {
+    tokio::time::sleep(time).await;
+}
+
+/// Lets every task run until it waits for something.
+pub async fn settle() {
+    pass(Duration::from_millis(20)).await;
+}
+
+/// The future's output, which must come within this time.
+pub async fn within<F: Future>(time: Duration, future: F) -> F::Output {
+    tokio::time::timeout(time, future).await.expect("should have ended by now")
+}
+
+/// The output of all tasks, which must come within a minute.
+pub async fn all<T: fmt::Debug>(tasks: Vec<JoinHandle<T>>) -> Vec<T> {
+    let mut outputs = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        outputs.push(within(Duration::from_secs(60), task).await.expect("no panic"));
+    }
+    outputs
+}
+
+/// The store of shared values.
+#[derive(Debug, Default)]
+pub struct Memory(MemoryBackend);
+
+#[async_trait]
+impl Harness for Memory {
+    fn backend(&self) -> Arc<dyn LeaseBackend> {
+        Arc::new(self.0.clone())
+    }
+
+    async fn leases(&self) -> usize {
+        self.0.residue().leases
+    }
+}
+
+/// The store of bytes.
+#[derive(Debug)]
+pub struct Bytes(Arc<BytesBackend>);
+
+impl Default for Bytes {
+    fn default() -> Self {
+        Self(Arc::new(BytesBackend::new(Clock::system())))
+    }
+}
+
+#[async_trait]
+impl Harness for Bytes {
+    fn backend(&self) -> Arc<dyn LeaseBackend> {
+        self.0.clone()
+    }
+
+    async fn leases(&self) -> usize {
+        self.0.residue().leases
+    }
+}
+
+/// A store with a fault, which the suite must notice.
+#[derive(Debug)]
+pub struct Faulty(Arc<Mutant>);
+
+impl Faulty {
+    /// A store with this fault.
+    #[must_use]
+    pub fn new(fault: Fault) -> Self {
+        Self(Arc::new(Mutant::new(fault, Clock::system())))
+    }
+}
+
+#[async_trait]
+impl Harness for Faulty {
+    fn backend(&self) -> Arc<dyn LeaseBackend> {
+        self.0.clone()
+    }
+
+    async fn leases(&self) -> usize {
+        0
+    }
+}
