@@ -26,12 +26,12 @@ impl Keyspace {
         self.name(key, 'v', "")
     }
 
-    /// The lease's token, or the cool-down in its place.
+    /// The lease: its token, and whose fill it is.
     pub(crate) fn lease(&self, key: &str) -> String {
         self.name(key, 'l', "")
     }
 
-    /// The last failure, for those who were waiting.
+    /// The last failure, for those who were waiting and while it cools down.
     pub(crate) fn failure(&self, key: &str) -> String {
         self.name(key, 'f', "")
     }

@@ -55,9 +55,10 @@ pub(crate) async fn acquire(lines: &Lines, request: Acquire<'_>) -> Answer<Acqui
         (keys.value(request.key), keys.lease(request.key), keys.failure(request.key));
     let waited_on = request.waited_on.as_ref().map_or(&[][..], |token| token.as_bytes());
     let force: &[u8] = if request.force { b"1" } else { b"0" };
+    let despite: &[u8] = if request.despite_cooldown { b"1" } else { b"0" };
     let (ttl, kind) = (ttl(request.ttl), kind(request.kind));
     let names = [&*value, &lease, &failure];
-    let args = [request.token.as_bytes(), ttl.as_bytes(), &kind, force, waited_on];
+    let args = [request.token.as_bytes(), ttl.as_bytes(), &kind, force, waited_on, despite];
     let answer = lines.run(Run::new(&scripts::ACQUIRE, &names, &args)).await?;
     acquired(answer).ok_or_else(error::unexpected)
 }
@@ -86,7 +87,6 @@ fn remaining(left: i64) -> Duration {
 
 pub(crate) async fn publish(lines: &Lines, request: Publish<'_>) -> Answer<Published> {
     let Payload::Bytes(payload) = &request.payload else {
-        abandon(lines, Abandon::new(request.key, request.token)).await?;
         let message = "a shared value has no bytes to keep";
         return Err(BackendError::new(BackendErrorKind::Refused, message));
     };
@@ -142,13 +142,18 @@ pub(crate) async fn abandon(lines: &Lines, request: Abandon<'_>) -> Answer<Relea
         (keys.lease(request.key), keys.failure(request.key), keys.channel(request.key));
     let failed: &[u8] = if request.failure.is_some() { b"1" } else { b"0" };
     let message = request.failure.unwrap_or_default().as_bytes();
-    let cooldown = if request.cooldown.is_zero() { "0".to_owned() } else { ttl(request.cooldown) };
+    let cooldown = cooldown(request.cooldown);
     let args = [request.token.as_bytes(), channel.as_bytes(), failed, message, cooldown.as_bytes()];
     match lines.run(Run::new(&scripts::ABANDON, &[&lease, &failure], &args)).await? {
         Value::Int(1) => Ok(Released::Freed),
         Value::Int(0) => Ok(Released::NotOwned),
         _ => Err(error::unexpected()),
     }
+}
+
+/// A cool-down as the script's argument: at most what the note of it can say, about seven weeks.
+fn cooldown(time: Duration) -> String {
+    if time.is_zero() { "0".to_owned() } else { millis(time).min(u32::MAX.into()).to_string() }
 }
 
 pub(crate) async fn renew(lines: &Lines, key: &str, token: Token, time: Duration) -> Answer<Renewed> {
@@ -196,6 +201,13 @@ mod tests {
         let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
         let (record, hard) = encode(&offer(minute, second), &Bytes::new());
         assert_eq!((Header::split(&record).unwrap().0.grace, hard), (Duration::ZERO, second));
+    }
+
+    #[test]
+    fn a_cooldown_fits_into_the_note_of_it() {
+        assert_eq!(cooldown(Duration::ZERO), "0");
+        assert_eq!(cooldown(Duration::from_nanos(1)), "1");
+        assert_eq!(cooldown(Duration::MAX), u32::MAX.to_string());
     }
 
     #[test]

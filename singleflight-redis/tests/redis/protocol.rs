@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use singleflight_core::LeaseBackend;
-use singleflight_core::backend::Token;
+use singleflight_core::backend::{Abandon, Acquire, Acquired, Released, Token};
 use singleflight_core::entry::{Header, Kind, Stamp};
 
-use crate::rig::{bytes, connect, offer, put, take};
+use crate::rig::{KIND, MINUTE, bytes, connect, offer, put, take};
 use crate::server::Server;
 
 const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../PROTOCOL.md"));
@@ -63,7 +63,7 @@ async fn a_record_is_as_described() {
     let server = Server::start();
     let backend = connect(&server).await;
     let token = take(&backend, "k").await;
-    assert_eq!(server.say(&["STRLEN", "sf:{k}l"]).trim(), ":16");
+    assert_eq!(server.say(&["STRLEN", "sf:{k}l"]).trim(), ":20");
     backend.publish(offer("k", token, "payload")).await.unwrap();
     assert!(server.say(&["GETRANGE", "sf:{k}v", "32", "-1"]).contains("payload"));
     assert_eq!(server.say(&["STRLEN", "sf:{k}v"]).trim(), ":39");
@@ -127,7 +127,7 @@ fn meaning(word: &str) -> Vec<u8> {
             let rows = table("| codec, version, grace");
             [unhex(rows[0][1].trim_matches('`')), b"hello".to_vec()].concat()
         }
-        kind if kind.len() == 12 && kind.ends_with("c0ffee") => unhex(kind),
+        kind if kind.len() == 12 && kind.bytes().all(|byte| byte.is_ascii_hexdigit()) => unhex(kind),
         other => other.as_bytes().to_vec(),
     }
 }
@@ -144,6 +144,26 @@ fn script(name: &str) -> (&'static str, &'static [&'static str]) {
 }
 
 #[tokio::test]
+async fn a_lease_and_a_failure_are_as_described() {
+    let server = Server::start();
+    let backend = connect(&server).await;
+    let rows = table("| lease, or failure |");
+    let [lease, failure] = &rows[..] else { panic!("{rows:?}") };
+    let stored = |name: &str| {
+        let mut client = Client::dial(&server);
+        client.send(&[b"GET".to_vec(), name.into()]);
+        client.parts().remove(0)
+    };
+    let token = Token::new(token());
+    let request = Acquire::new("k", token, MINUTE, KIND);
+    assert_eq!(backend.acquire(request).await.unwrap(), Acquired::Granted);
+    assert_eq!(stored("sf:{k}l"), unhex(lease[1].trim_matches('`')));
+    let abandon = Abandon::new("k", token).failed("no route", Duration::from_secs(5));
+    assert_eq!(backend.abandon(abandon).await.unwrap(), Released::Freed);
+    assert_eq!(stored("sf:{k}f"), unhex(failure[1].trim_matches('`')));
+}
+
+#[tokio::test]
 async fn the_walk_through_goes_as_described() {
     let server = Server::start();
     let backend = connect(&server).await;
@@ -151,7 +171,7 @@ async fn the_walk_through_goes_as_described() {
     ear.send(&[b"SUBSCRIBE".to_vec(), meaning("channel")]);
     assert_eq!(ear.parts()[0], b"subscribe");
     let rows = table("| step | arguments after the names of `user:1` |");
-    assert_eq!(rows.len(), 14);
+    assert_eq!(rows.len(), 17);
     for row in rows {
         let [step, arguments, answer, message] = row[..] else { panic!("{row:?}") };
         let (source, names) = script(step.trim_matches('`'));

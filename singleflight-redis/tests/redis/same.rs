@@ -15,7 +15,7 @@ use crate::server::Server;
 #[derive(Clone, Debug)]
 enum Step {
     Read,
-    Acquire { token: Token, kind: Kind, force: bool, waited_on: Option<Token> },
+    Acquire { token: Token, kind: Kind, force: bool, despite: bool, waited_on: Option<Token> },
     Publish { token: Token, kind: Kind, stale: bool, size: usize },
     Abandon { token: Token, failure: Option<String>, cooldown: Duration },
     Renew { token: Token },
@@ -30,7 +30,7 @@ impl Step {
             0 | 1 => Self::Read,
             2..=5 => {
                 let waited_on = chance.bool().then(|| Token::new([chance.u8(1..4); 16]));
-                Self::Acquire { token, kind, force: chance.bool(), waited_on }
+                Self::Acquire { token, kind, force: chance.bool(), despite: chance.u8(..4) == 0, waited_on }
             }
             6..=8 => {
                 let size = if chance.bool() { 10 } else { 5_000 };
@@ -55,8 +55,9 @@ impl Step {
                     entry.map(|entry| (entry.stamp, entry.is_fresh(), format!("{:?}", entry.payload)));
                 format!("{entry:?}")
             }
-            Self::Acquire { token, kind, force, waited_on } => {
-                let request = Acquire::new(key, token, MINUTE, kind).forced(force).waited_on(waited_on);
+            Self::Acquire { token, kind, force, despite, waited_on } => {
+                let request = Acquire::new(key, token, MINUTE, kind).forced(force);
+                let request = request.despite_cooldown(despite).waited_on(waited_on);
                 match backend.acquire(request).await.unwrap() {
                     Acquired::Held { grant, left } if left <= MINUTE => format!("held {grant:?}"),
                     Acquired::CoolingDown { message, .. } => format!("cooling {message}"),
