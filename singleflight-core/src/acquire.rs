@@ -52,7 +52,12 @@ enum End {
 impl<'a> Approach<'a> {
     pub(crate) fn new(call: &'a Request, lead: Lead<Keeper>, route: Route, course: &Course) -> Self {
         let token = call.engine.clock.token();
-        let look = route.wire && course.purpose == Purpose::Fill;
+        // A store in process was looked at before this flight was joined.
+        let look = match course.purpose {
+            Purpose::Fill => route.wire,
+            Purpose::Overdue => true,
+            Purpose::Refresh | Purpose::Renewal => false,
+        };
         // An early refresh would otherwise be told that the entry is fresh.
         let early = course.seen.as_ref().is_some_and(|found| !found.stale);
         let force = course.purpose == Purpose::Renewal || early;
@@ -64,23 +69,25 @@ impl<'a> Approach<'a> {
     /// Goes on until the lease is granted or someone else has answered; `None` is to begin again.
     pub(crate) async fn run(mut self, course: &mut Course) -> Option<Verdict> {
         self.lead.set_terms(self.call.terms.lease, None);
-        let mut end = self.inherit(course).await;
+        if course.purpose == Purpose::Overdue {
+            // Those whose budgets end together sit down first: what this load gives is stored nowhere.
+            tokio::task::yield_now().await;
+        }
+        let mut end = self.inherit().await;
         loop {
             if let Some(end) = end {
                 return self.end(end, course).await;
             }
             end = if self.look { self.look(course).await } else { None };
             if end.is_none() {
-                end = self.ask(course).await;
+                let overdue = course.purpose == Purpose::Overdue;
+                end = if overdue { Some(End::Unleased) } else { self.ask(course).await };
             }
         }
     }
 
     /// Goes on from where a predecessor was dropped.
-    async fn inherit(&mut self, course: &Course) -> Option<End> {
-        if course.purpose == Purpose::Overdue {
-            return Some(End::Unleased);
-        }
+    async fn inherit(&mut self) -> Option<End> {
         match self.lead.stage() {
             None => Some(End::Again),
             Some(Stage::Open) => None,
@@ -116,12 +123,12 @@ impl<'a> Approach<'a> {
         self.lead.seal(self.call.engine.clock.now());
         match self.call.read(&self.lead, &mut self.route).await {
             Looked::Fresh(found) => Some(End::Found(Outcome::Value(found.value))),
-            Looked::Stale(found) if course.purpose == Purpose::Fill => {
-                Some(End::Found(Outcome::Stale(found)))
-            }
-            // To be refreshed early, and somebody just did or will: rolling the dice again would ask for ever.
-            Looked::Stale(found) if !found.stale && !self.force => {
+            // To be refreshed early, which is not for those who waited: rolling the dice again would ask for ever.
+            Looked::Stale(found) if !found.stale && course.purpose != Purpose::Fill && !self.force => {
                 Some(End::Found(Outcome::Value(found.value)))
+            }
+            Looked::Stale(found) if matches!(course.purpose, Purpose::Fill | Purpose::Overdue) => {
+                Some(End::Found(Outcome::Stale(found)))
             }
             Looked::Stale(found) => {
                 course.seen = Some(found);
@@ -237,7 +244,6 @@ impl<'a> Approach<'a> {
             // It tries for itself, in spite of it.
             return End::Unleased;
         }
-        self.call.site.count(Count::Cooling);
         let (key, now) = (&self.call.id.key, self.call.engine.clock.now());
         if let Some(failed) = self.call.engine.cooling.recall(key, self.call.kind.identity, now) {
             return End::Failed(failed);

@@ -193,10 +193,14 @@ impl<'a, R> Call<'a, R> {
                 (CallOutcome::Coalesced, give(&value)?)
             }
             Verdict::Failed(failed) => {
-                request.site.count(Count::Shared);
+                let cooling = failed.kind == FlightErrorKind::CoolingDown;
+                request.site.count(if cooling { Count::Cooling } else { Count::Shared });
                 (CallOutcome::Coalesced, self.failed(request, &failed)?)
             }
-            Verdict::Refused(error) => (CallOutcome::Failed, self.typed.fail(error)?),
+            Verdict::Refused(error) => {
+                request.site.count(Count::Refused);
+                (CallOutcome::Failed, self.typed.fail(error)?)
+            }
             Verdict::Default => {
                 request.site.count(Count::Default);
                 request.scope.note(CallOutcome::Default);
@@ -216,8 +220,7 @@ impl<'a, R> Call<'a, R> {
 
     /// Someone else's failure: a copy of the error itself, or a [`FlightError`] that carries its message.
     fn failed(&self, request: &Request, failed: &Failed) -> Option<R> {
-        if failed.kind == FlightErrorKind::LoadFailed
-            && let Some(error) = &failed.failure.error
+        if let Some(error) = &failed.failure.error
             && let Some(result) = self.typed.share(&**error)
         {
             return Some(result);

@@ -21,6 +21,7 @@ pub struct ConfigError {
 impl BackendChoice {
     pub(crate) fn from_env() -> Result<Self, ConfigError> {
         match std::env::var(BACKEND_VARIABLE) {
+            Ok(value) if value.is_empty() => Ok(Self::Memory),
             Ok(value) => Self::parse(&value),
             Err(std::env::VarError::NotPresent) => Ok(Self::Memory),
             Err(std::env::VarError::NotUnicode(_)) => Err(ConfigError {
@@ -35,6 +36,11 @@ impl BackendChoice {
         match (value, scheme) {
             ("memory:" | "memory", _) => Ok(Self::Memory),
             ("noop:" | "noop", _) => Ok(Self::Noop),
+            (_, Some(scheme @ ("memory" | "noop"))) => Err(ConfigError {
+                message: format!(
+                    "`{BACKEND_VARIABLE}` says more than `{scheme}:`, which takes no settings; build an engine for those"
+                ),
+            }),
             (_, Some(scheme)) if scheme.starts_with("redis") || scheme.starts_with("valkey") => {
                 Err(ConfigError {
                     message: format!(
@@ -79,7 +85,7 @@ mod tests {
             ("redis://:secret@host", "singleflight_redis::from_env()"),
             ("valkey://u:secret@host", "singleflight_redis::from_env()"),
             ("memcached://secret", "`memory:` or `noop:`"),
-            ("", "`memory:` or `noop:`"),
+            ("memory:1000", "takes no settings"),
         ] {
             let message = BackendChoice::parse(bad).unwrap_err().to_string();
             assert!(message.contains(says) && !message.contains("secret"), "{bad}: {message}");

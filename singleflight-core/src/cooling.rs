@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use moka::sync::Cache;
 
 use crate::clock::far;
+use crate::error::FlightErrorKind;
 use crate::lease::Failed;
 
 type Recent = Cache<(Arc<str>, u32), (Failed, Instant)>;
@@ -30,7 +31,8 @@ impl Cooling {
         cooldown: Duration,
     ) {
         let recent = self.0.get_or_init(|| Cache::new(Self::CAPACITY));
-        recent.insert((key.clone(), identity), (failed.clone(), far(now, cooldown)));
+        let failed = Failed { kind: FlightErrorKind::CoolingDown, ..failed.clone() };
+        recent.insert((key.clone(), identity), (failed, far(now, cooldown)));
     }
 
     pub(crate) fn recall(&self, key: &Arc<str>, identity: u32, now: Instant) -> Option<Failed> {

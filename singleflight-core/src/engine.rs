@@ -267,6 +267,8 @@ impl Request {
         };
         match follow.await {
             Followed::Answer(outcome) => self.hear(outcome, course),
+            // Whose budget is over goes on with the loads of such, one at a time, each of which looks in the store first.
+            Followed::Again if course.purpose == Purpose::Overdue => None,
             Followed::Again => {
                 course.start_again(self.scope.refresh);
                 None
@@ -288,6 +290,7 @@ impl Request {
             Outcome::Stale(found) => {
                 course.seen = Some(found);
                 course.purpose = Purpose::Refresh;
+                course.deadline = course.budget;
                 None
             }
             Outcome::Failed(failed) => self.fail(failed, course),

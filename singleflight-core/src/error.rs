@@ -76,7 +76,10 @@ impl fmt::Display for FlightError {
             FlightErrorKind::LoadFailed => write!(f, "the load of `{key}` that this call waited for failed")?,
             FlightErrorKind::Panicked => write!(f, "the load of `{key}` that this call waited for panicked")?,
             FlightErrorKind::TimedOut => {
-                write!(f, "waited too long for the load of `{key}`; raise `wait` or set `on_timeout`")?;
+                write!(
+                    f,
+                    "waited for the load of `{key}` until the wait budget ran out; a longer `wait` would go on"
+                )?;
             }
             FlightErrorKind::Busy => {
                 write!(

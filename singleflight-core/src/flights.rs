@@ -82,6 +82,8 @@ impl SingleFlight {
 
     /// Runs `future` with this as the engine of all calls in it that name none: one engine per test.
     ///
+    /// It goes with `future`, not with tasks that `future` spawns: write `tokio::spawn(flights.scope(task))` for those.
+    ///
     /// # Cancel safety
     /// That of `future`.
     pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
@@ -137,7 +139,11 @@ impl SingleFlight {
         engine.forget(&key);
     }
 
-    /// Puts `policy` in the place of the one that the functions labelled `name` were written with; `None` lifts it.
+    /// Puts `policy` in the place of the one that the functions named `name` were written with; `None` lifts it.
+    ///
+    /// A function is named by its label (`module::function`, or its `name`) or by the end of it: `"users::find"` and
+    /// `"find"` both name `shop::users::find`. It need not have been called yet, so a name that fits nothing is no error;
+    /// the labels met so far are those of [`statistics`](Self::statistics).
     ///
     /// `losers = "fail"` and `on_timeout = "fail"` mean "wait" and "load" for functions whose result cannot carry a
     /// [`FlightError`](crate::FlightError); "default" means the same for functions without a default.

@@ -7,7 +7,7 @@ use crate::engine::{Request, Route};
 use crate::entry::{Entry, Payload};
 use crate::flight::Lead;
 use crate::lease::{Found, Keeper};
-use crate::observe::{Event, Warning};
+use crate::observe::{Count, Event, Warning};
 use crate::wait::alive;
 
 /// What a look-up found.
@@ -48,6 +48,7 @@ impl Request {
         let missing = Looked::Missing { spoilt: false };
         let Some(entry) = entry else { return missing };
         if entry.stamp.kind.identity != self.kind.identity {
+            self.site.count(Count::Foreign);
             if self.site.warns(Warning::Foreign) {
                 self.tell(&Event::Foreign);
             }

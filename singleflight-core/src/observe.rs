@@ -130,12 +130,16 @@ counters! {
     Shared failures_shared,
     /// Calls answered with a failure that is cooling down.
     Cooling cooldown_answers,
+    /// Calls that failed because the policy says to: someone else was loading, or the wait budget ran out.
+    Refused refusals,
     /// Calls answered with the function's default.
     Default defaults,
     /// Calls that loaded without the backend because it could not be reached.
     Degraded degraded,
     /// Renewals of leases.
     Renewal renewals,
+    /// Stored values found that are another function's, which uses the same key: they count as missing.
+    Foreign foreign,
 }
 
 /// The state that an engine keeps for one function.
@@ -275,7 +279,7 @@ impl Sites {
         sites[at - (8 << chunk)].get_or_init(|| {
             let site = SiteState::new(name);
             let overrides = lock(&self.overrides);
-            site.override_with(overrides.iter().find(|(of, _)| **of == *name).map(|(_, policy)| *policy));
+            site.override_with(overrides.iter().find(|(of, _)| names(of, name)).map(|(_, policy)| *policy));
             Arc::new(site)
         })
     }
@@ -284,13 +288,13 @@ impl Sites {
         self.chunks.iter().filter_map(OnceLock::get).flat_map(|chunk| chunk.iter().filter_map(OnceLock::get))
     }
 
-    /// Sets or lifts the override for the functions with this label, met already or not.
+    /// Sets or lifts the override for the functions that `name` names, met already or not.
     pub(crate) fn override_policy(&self, name: &str, policy: Option<Policy>) {
         let mut overrides = lock(&self.overrides);
         overrides.retain(|(of, _)| **of != *name);
         overrides.extend(policy.map(|policy| (name.into(), policy)));
         drop(overrides);
-        self.iter().filter(|site| site.name == name).for_each(|site| site.override_with(policy));
+        self.iter().filter(|site| names(name, site.name)).for_each(|site| site.override_with(policy));
     }
 
     /// The figures of all functions met, by label.
@@ -324,12 +328,17 @@ impl Statistics {
     pub fn of(&self, name: &str) -> Figures {
         let mut sum = Figures::default();
         for (label, figures) in &self.functions {
-            if label.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::")) {
+            if names(name, label) {
                 sum.add(figures);
             }
         }
         sum
     }
+}
+
+/// Whether `name` names the function labelled `label`: it is the label, or its end behind a `::`.
+fn names(name: &str, label: &str) -> bool {
+    label.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
 }
 
 impl fmt::Debug for Sites {

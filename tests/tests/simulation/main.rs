@@ -1,8 +1,8 @@
 //! The engine in a simulated fleet: several processes on one backend, a network that is slow, lossy and sometimes cut,
 //! and a clock that moves only when everybody waits.
 //!
-//! A schedule is decided by its seed alone. `SIMULATION_SEED=n cargo test --test simulation -- seed --nocapture` tells
-//! what happens in one, made small if it fails.
+//! A schedule is decided by its seed alone. What happens in one, made small if it fails, is told by
+//! `SIMULATION_SEED=n cargo test --test simulation -- simulation_seed --ignored --nocapture`.
 
 #![deny(warnings)]
 
@@ -40,8 +40,9 @@ fn check(seed: u64) -> run::Run {
 }
 
 #[test]
+#[ignore = "replays the schedule of SIMULATION_SEED"]
 fn simulation_seed() {
-    let Ok(seed) = std::env::var("SIMULATION_SEED") else { return };
+    let seed = std::env::var("SIMULATION_SEED").expect("SIMULATION_SEED says which schedule to replay");
     let seed = seed.parse().expect("SIMULATION_SEED is a number");
     check(seed);
     let plan = Plan::of(seed);
@@ -69,7 +70,7 @@ fn finds(fault: Fault, seed: u64, oracles: &[&str]) {
 
 #[test]
 fn simulation_finds_release_by_key() {
-    finds(Fault::ReleaseByKey, 14, &["P1", "P7", "P14"]);
+    finds(Fault::ReleaseByKey, 50, &["P1", "P7"]);
 }
 
 #[test]
