@@ -8,6 +8,7 @@ use singleflight_core::LeaseBackend;
 use singleflight_core::testing::conformance::Harness;
 use singleflight_redis::RedisBackend;
 
+use crate::rig::connect;
 use crate::server::Server;
 
 struct Rig {
@@ -36,9 +37,7 @@ impl Drop for Rig {
 
 async fn rig() -> Rig {
     let server = Server::start();
-    let patience = Duration::from_secs(5);
-    let builder = RedisBackend::builder(&server.url()).response_timeout(patience).dial_timeout(patience);
-    let backend = builder.connect().await.expect("the server can be reached");
+    let backend = connect(&server).await;
     Rig { backend: Arc::new(backend), server }
 }
 

@@ -7,7 +7,7 @@ use singleflight_redis::RedisBackend;
 use tokio::time::Instant;
 
 use crate::proxy::Proxy;
-use crate::rig::{Source, bytes, engine, put, within};
+use crate::rig::{PATIENCE, Source, bytes, engine, patient, put, soon};
 use crate::server::Server;
 
 const MS: Duration = Duration::from_millis(1);
@@ -28,10 +28,10 @@ async fn p26_a_connection_dead_without_a_word_is_replaced() {
     let start = Instant::now();
     while backend.read("k").await.is_err() {
         failed += 1;
-        assert!(failed <= 4, "three time-outs are enough");
+        assert!(failed <= 8, "three time-outs are enough, and a few more on a busy machine");
     }
     println!("{failed} calls failed, in {:?}", start.elapsed());
-    assert!(start.elapsed() < 2 * SECOND);
+    assert!(start.elapsed() < PATIENCE);
     assert_eq!(bytes(backend.read("k").await).unwrap(), "value");
 }
 
@@ -44,14 +44,15 @@ async fn p25_a_stalled_network_is_no_worse_than_a_dead_server() {
     source.call(&flights, "k", MS).await.unwrap();
     proxy.stall(true);
     let start = Instant::now();
-    for round in 0..20 {
+    for round in 0..200 {
         source.call(&flights, &format!("k{round}"), Duration::ZERO).await.unwrap();
     }
-    println!("20 calls in {:?}", start.elapsed());
-    assert!(start.elapsed() < 3 * SECOND, "{:?}", start.elapsed());
+    println!("200 calls in {:?}", start.elapsed());
+    // A time-out each would be 50 seconds.
+    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
     proxy.stall(false);
     let link = flights.backend().link().unwrap();
-    within(3 * SECOND, "the link is up again", async || {
+    soon("the link is up again", async || {
         source.call(&flights, "k", Duration::ZERO).await.unwrap();
         link.is_up()
     })
@@ -75,10 +76,11 @@ async fn p20_a_subscription_dead_without_a_word_is_noticed() {
         (led, Instant::now())
     };
     let wait = async {
-        within(SECOND, "the load begins", async || source.loads() == 1).await;
+        soon("the load begins", async || source.loads() == 1).await;
         let call = source.call(&far, "k", MS);
         let lose = async {
-            tokio::time::sleep(200 * MS).await;
+            let listening = async || server.say(&["PUBSUB", "CHANNELS", "sf:{test:k}w"]).contains("}w");
+            soon("it waits", listening).await;
             // The first carries data, the second subscriptions.
             assert_eq!(proxy.connections(), 2);
             proxy.lose_silently(1);
@@ -90,7 +92,7 @@ async fn p20_a_subscription_dead_without_a_word_is_noticed() {
     assert_eq!((led.unwrap(), waited.unwrap()), (1, 1));
     let late = now.duration_since(then);
     println!("answered {late:?} after the load ended");
-    assert!(late < 250 * MS, "the loss is noticed meanwhile, not when the lease ends: {late:?}");
+    assert!(late < PATIENCE, "the loss is noticed meanwhile, not when the lease ends: {late:?}");
     drop(warm);
 }
 
@@ -98,12 +100,12 @@ async fn p20_a_subscription_dead_without_a_word_is_noticed() {
 async fn a_hit_is_one_round_trip() {
     let server = Server::start();
     let proxy = Proxy::start(&server).await;
-    let backend = through(&proxy).await;
+    let backend = patient(&proxy.url()).connect().await.unwrap();
     put(&backend, "k", "value").await;
-    proxy.delay(20 * MS);
+    proxy.delay(SECOND / 2);
     let start = Instant::now();
     backend.read("k").await.unwrap().unwrap();
     let took = start.elapsed();
-    assert!(took >= 40 * MS && took < 75 * MS, "{took:?}");
+    assert!(took >= SECOND && took < 2 * SECOND, "{took:?}");
     assert_eq!(proxy.connections(), 1, "nobody waits, so there is no subscription connection");
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use singleflight_core::backend::{Acquire, Acquired, Publish, Published, Token};
 use singleflight_core::entry::{Entry, Kind, Payload, Stamp};
 use singleflight_core::{BackendError, FlightError, LeaseBackend, SingleFlight};
-use singleflight_redis::RedisBackend;
+use singleflight_redis::{RedisBackend, RedisBuilder};
 use tokio::time::{Instant, sleep};
 
 use crate::server::Server;
@@ -16,16 +16,31 @@ use crate::server::Server;
 pub(crate) const KIND: Kind = Kind::new(0xc0ffee, 3);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 
+/// What should come soon is to have come by then, however busy the machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A backend that waits for a busy machine, which is not what most tests are about.
+pub(crate) fn patient(url: &str) -> RedisBuilder {
+    RedisBackend::builder(url).dial_timeout(PATIENCE).response_timeout(PATIENCE)
+}
+
 pub(crate) async fn connect(server: &Server) -> RedisBackend {
-    // A busy machine is not what these tests are about.
-    let builder = RedisBackend::builder(&server.url()).dial_timeout(Duration::from_secs(2));
+    patient(&server.url()).connect().await.expect("the server can be reached")
+}
+
+/// A backend with the time-outs that users have, for tests of what never answers.
+pub(crate) async fn hasty(server: &Server) -> RedisBackend {
+    let builder = RedisBackend::builder(&server.url()).dial_timeout(PATIENCE);
     builder.connect().await.expect("the server can be reached")
 }
 
 /// An engine with connections of its own, as another process would have.
 pub(crate) async fn engine(server: &Server) -> SingleFlight {
-    let backend = Arc::new(connect(server).await);
-    SingleFlight::builder().backend(backend).namespace("test").jitter(false).build()
+    engine_on(connect(server).await)
+}
+
+pub(crate) fn engine_on(backend: RedisBackend) -> SingleFlight {
+    SingleFlight::builder().backend(Arc::new(backend)).namespace("test").jitter(false).build()
 }
 
 pub(crate) async fn take(backend: &RedisBackend, key: &str) -> Token {
@@ -52,14 +67,23 @@ pub(crate) fn bytes(entry: Result<Option<Entry>, BackendError>) -> Option<Bytes>
     }
 }
 
-/// Waits until something holds that should within this time; gives how long it took.
-pub(crate) async fn within(limit: Duration, what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration {
+/// Waits until something holds that should soon; gives how long it took.
+pub(crate) async fn soon(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration {
     let start = Instant::now();
     while !holds().await {
-        assert!(start.elapsed() < limit, "{what}: not within {limit:?}");
+        assert!(start.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
         sleep(Duration::from_millis(2)).await;
     }
     start.elapsed()
+}
+
+/// The same where it can be said at once.
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        sleep(Duration::from_millis(2)).await;
+    }
 }
 
 /// A load that is counted.
@@ -78,13 +102,22 @@ impl Source {
         key: &str,
         took: Duration,
     ) -> Result<usize, FlightError> {
+        self.call_until(flights, key, || sleep(took)).await
+    }
+
+    /// One call for `key` whose load goes on until this has come and gives its own number.
+    pub(crate) async fn call_until<F: Future<Output = ()> + Send>(
+        &self,
+        flights: &SingleFlight,
+        key: &str,
+        end: impl Fn() -> F + Send + Sync,
+    ) -> Result<usize, FlightError> {
         let load = || async {
             let number = self.0.fetch_add(1, Ordering::SeqCst) + 1;
-            if !took.is_zero() {
-                sleep(took).await;
-            }
+            end().await;
             Ok(number)
         };
-        flights.flight(key).ttl(MINUTE).lock_ttl(Duration::from_secs(2)).run(load).await
+        // Whoever waits for the end of the lease is found out.
+        flights.flight(key).ttl(MINUTE).lock_ttl(MINUTE).run(load).await
     }
 }

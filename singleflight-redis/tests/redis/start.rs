@@ -7,7 +7,7 @@ use singleflight_core::LeaseBackend;
 use singleflight_redis::{ConnectErrorKind, RedisBackend, from_env};
 use tokio::time::Instant;
 
-use crate::rig::{Source, put, within};
+use crate::rig::{PATIENCE, Source, patient, put, soon};
 use crate::server::Server;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -16,7 +16,7 @@ const SECOND: Duration = Duration::from_secs(1);
 async fn passwords_are_used_and_never_shown() {
     let server = Server::with(&["--requirepass", "p?hunter#2"]);
     let url = server.url().replace("redis://", "valkey://:p%3Fhunter%232@");
-    let builder = RedisBackend::builder(&url);
+    let builder = patient(&url);
     let backend = builder.clone().connect().await.unwrap();
     put(&backend, "k", "value").await;
     drop(backend.watch("k").await.unwrap());
@@ -27,7 +27,7 @@ async fn passwords_are_used_and_never_shown() {
         [("valkey://:p%3Fhunter@", ConnectErrorKind::Denied), ("valkey://", ConnectErrorKind::Denied)]
     {
         let url = server.url().replace("redis://", wrong);
-        let error = RedisBackend::builder(&url).connect().await.unwrap_err();
+        let error = patient(&url).connect().await.unwrap_err();
         assert_eq!(error.kind(), kind, "{error:?}");
         let source = std::error::Error::source(&error).map(ToString::to_string);
         let shown = format!("{error} {error:?} {source:?}");
@@ -41,15 +41,15 @@ async fn a_server_that_is_not_there_is_named_and_does_not_keep_us_waiting() {
     let url = server.url().replace("redis://", "redis://:secret@");
     server.kill();
     let start = Instant::now();
-    let error = RedisBackend::builder(&url).connect().await.unwrap_err();
-    assert!(start.elapsed() < 2 * SECOND);
+    let error = patient(&url).connect().await.unwrap_err();
+    assert!(start.elapsed() < PATIENCE / 2);
     assert_eq!(error.kind(), ConnectErrorKind::Unreachable);
     let address = format!("127.0.0.1:{}", server.port());
     assert!(error.to_string().contains(&address) && !format!("{error:?}").contains("secret"), "{error:?}");
-    let backend = RedisBackend::builder(&server.url()).connect_in_background().unwrap();
-    within(SECOND, "the link is down", async || !backend.link().unwrap().is_up()).await;
+    let backend = patient(&server.url()).connect_in_background().unwrap();
+    soon("the link is down", async || !backend.link().unwrap().is_up()).await;
     server.revive();
-    within(2 * SECOND, "the link is up", async || backend.link().unwrap().is_up()).await;
+    soon("the link is up", async || backend.link().unwrap().is_up()).await;
     put(&backend, "k", "value").await;
 }
 
@@ -68,22 +68,22 @@ async fn settings_that_make_no_sense_are_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_connections_carry_data_and_one_lost_does_no_harm() {
     let server = Server::start();
-    let backend = RedisBackend::builder(&server.url()).connections(3).connect().await.unwrap();
+    let backend = patient(&server.url()).connections(3).connect().await.unwrap();
     let clients = || {
         let list = server.say(&["CLIENT", "LIST", "TYPE", "normal"]);
         // Without the one that asks.
         list.lines().filter(|line| line.starts_with("id=")).count() - 1
     };
-    within(SECOND, "all three are there", async || clients() == 3).await;
+    soon("all three are there", async || clients() == 3).await;
     for round in 0..30 {
         if round % 10 == 5 {
             server.cut("normal");
         }
         put(&backend, "k", format!("{round}")).await;
     }
-    within(SECOND, "all three are there again", async || clients() == 3).await;
+    soon("all three are there again", async || clients() == 3).await;
     drop(backend);
-    within(SECOND, "and end with the backend", async || clients() == 0).await;
+    soon("and end with the backend", async || clients() == 0).await;
 }
 
 /// What the child of the next test does; nothing when run by itself.
@@ -140,7 +140,7 @@ async fn the_rights_in_the_documentation_are_enough() {
     let server = Server::start();
     server.say(&[&["ACL", "SETUSER", "few", "on", ">pw"], &rights()[..]].concat());
     let url = server.url().replace("redis://", "redis://few:pw@");
-    let backend = RedisBackend::builder(&url).connect().await.unwrap();
+    let backend = patient(&url).connect().await.unwrap();
     for size in [10, 10_000] {
         put(&backend, "k", vec![7; size]).await;
         assert!(backend.read("k").await.unwrap().is_some());
