@@ -141,16 +141,7 @@ impl LeaseBackend for BytesBackend {
     }
 
     async fn publish(&self, request: Publish<'_>) -> Result<Published, BackendError> {
-        let (key, token) = (request.key, request.token);
-        let step = async {
-            match Self::encode(request) {
-                Ok(record) => self.inner.publish(record).await,
-                Err(error) => {
-                    self.inner.abandon(Abandon::new(key, token)).await?;
-                    Err(error)
-                }
-            }
-        };
+        let step = async { self.inner.publish(Self::encode(request)?).await };
         self.faults.around(Method::Publish, step).await
     }
 
@@ -272,13 +263,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_value_without_bytes_is_refused_and_the_lease_is_free() {
+    async fn a_value_without_bytes_is_refused_and_the_lease_is_as_it_was() {
         let backend = BytesBackend::new(Clock::default());
         let token = Token::random();
         backend.acquire(Acquire::new("k", token, MINUTE, KIND)).await.unwrap();
         let stamp = Stamp::new(KIND, 0, Duration::ZERO, token);
         let publish = Publish::new("k", token, Payload::Value(Arc::new(1)), stamp, MINUTE, MINUTE);
         assert_eq!(backend.publish(publish).await.unwrap_err().kind(), BackendErrorKind::Refused);
+        assert_eq!(backend.abandon(Abandon::new("k", token)).await.unwrap(), Released::Freed);
         assert_eq!(backend.residue(), Residue::default());
     }
 }

@@ -181,6 +181,8 @@ macro_rules! __conformance_list {
                 p15_a_failure_is_told_to_those_who_waited_and_to_nobody_else
                 p15_a_failure_is_forgotten_after_a_second
                 p15_a_cooldown_is_told_to_everybody_until_it_ends
+                p15_a_failure_is_only_for_calls_of_the_same_function
+                p15_a_forced_acquire_ends_a_cooldown
                 p15_a_failed_refresh_leaves_the_entry
                 p15_an_invalidate_ends_cooldown_and_failure
                 p15_a_message_arrives_whole

@@ -107,9 +107,9 @@ impl Shard {
     pub(super) fn acquire(&mut self, request: &Acquire<'_>, now: Instant) -> Acquired {
         let row = self.row(request.key);
         let identity = request.kind.identity;
-        if request.despite_cooldown {
-            row.failed = None;
-        } else if let Some((left, failed)) = row.failure(identity, request.waited_on, now) {
+        if !request.despite_cooldown
+            && let Some((left, failed)) = row.failure(identity, request.waited_on, now)
+        {
             return Acquired::CoolingDown { left, message: failed.message.clone() };
         }
         match row.live_lease(now) {
@@ -117,6 +117,7 @@ impl Shard {
                 Acquired::Held { grant: lease.token, left: lease.until - now }
             }
             _ => {
+                row.failed.take_if(|_| request.despite_cooldown);
                 row.lease = Some(Lease { token: request.token, identity, until: far(now, request.ttl) });
                 Acquired::Granted
             }

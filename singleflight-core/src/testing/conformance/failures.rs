@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Harness, LONG, MARGIN, SHORT, Subject};
-use crate::backend::{Abandon, Acquired, Released, Token};
+use super::{Harness, KIND, LONG, MARGIN, SHORT, Subject};
+use crate::backend::{Abandon, Acquire, Acquired, Released, Token};
+use crate::entry::Kind;
 use crate::error::MAX_MESSAGE;
 
 const NOTE: Duration = Duration::from_secs(1);
+/// The kind of another function's entries.
+const OTHER: Kind = Kind::new(KIND.identity + 1, KIND.version);
 
 impl Subject {
     /// Takes the lease and fails.
@@ -65,6 +68,45 @@ pub(super) async fn p15_a_cooldown_is_told_to_everybody_until_it_ends(harness: &
     assert!(left <= SHORT, "{left:?}");
     harness.pass(left + MARGIN).await;
     assert_eq!(subject.told(None).await, None);
+}
+
+pub(super) async fn p15_a_failure_is_only_for_calls_of_the_same_function(harness: &dyn Harness) {
+    let subject = Subject::new(harness);
+    let grant = subject.fail("no route", LONG).await;
+    let newer = Kind::new(KIND.identity, KIND.version + 1);
+    let answer = subject.ask(Acquire::new(&subject.key, Token::random(), LONG, newer)).await;
+    assert!(matches!(answer, Acquired::CoolingDown { .. }), "also of another version: {answer:?}");
+    let other = Token::random();
+    let request = Acquire::new(&subject.key, other, LONG, OTHER).waited_on(Some(grant));
+    assert_eq!(subject.ask(request).await, Acquired::Granted);
+    assert_eq!(subject.told(None).await.as_deref(), Some("no route"), "which does not end the cool-down");
+    let abandon = Abandon::new(&subject.key, other).failed("no luck", LONG);
+    assert_eq!(subject.backend.abandon(abandon).await.expect("an answer"), Released::Freed);
+    assert_ne!(subject.told(None).await.as_deref(), Some("no luck"), "nor is its failure ours");
+    let answer = subject.ask(Acquire::new(&subject.key, Token::random(), LONG, OTHER)).await;
+    assert!(matches!(answer, Acquired::CoolingDown { .. }), "but its own: {answer:?}");
+}
+
+pub(super) async fn p15_a_forced_acquire_ends_a_cooldown(harness: &dyn Harness) {
+    let subject = Subject::new(harness);
+    let grant = subject.fail("no route", LONG).await;
+    let other = Token::random();
+    let request = Acquire::new(&subject.key, other, LONG, OTHER);
+    assert_eq!(subject.ask(request).await, Acquired::Granted);
+    let token = Token::random();
+    let request = subject.request(token).forced(true).despite_cooldown(true).waited_on(Some(grant));
+    let answer = subject.ask(request).await;
+    assert!(matches!(answer, Acquired::Held { grant, .. } if grant == other), "{answer:?}");
+    assert_eq!(subject.told(None).await.as_deref(), Some("no route"), "asking alone ends nothing");
+    let abandon = Abandon::new(&subject.key, other);
+    assert_eq!(subject.backend.abandon(abandon).await.expect("an answer"), Released::Freed);
+    assert_eq!(subject.ask(request).await, Acquired::Granted);
+    let answer = subject.ask(subject.request(Token::random()).waited_on(Some(grant))).await;
+    assert!(matches!(answer, Acquired::Held { grant, .. } if grant == token), "{answer:?}");
+    let abandon = Abandon::new(&subject.key, token);
+    assert_eq!(subject.backend.abandon(abandon).await.expect("an answer"), Released::Freed);
+    assert_eq!(subject.told(None).await, None);
+    assert_eq!(subject.told(Some(grant)).await, None);
 }
 
 pub(super) async fn p15_a_failed_refresh_leaves_the_entry(harness: &dyn Harness) {

@@ -1,0 +1,115 @@
+//! The names of a key's records.
+
+use singleflight_core::backend::Token;
+
+/// How every name begins unless told otherwise.
+pub(crate) const PREFIX: &str = "sf:";
+
+/// Makes the names of the records of one key, which all lie in one slot of a cluster.
+///
+/// A name is `PREFIX{K}` and one letter. The first brace in it is ours, so the slot is that of what lies between it
+/// and the next closing brace, whatever `K` contains. That must not be empty, or the whole name would count: `K` is the
+/// key, with `~` before it if it is empty or begins with `}` or (so that no two keys share a name) `~`.
+#[derive(Clone, Debug)]
+pub(crate) struct Keyspace {
+    prefix: Box<str>,
+}
+
+impl Keyspace {
+    /// `None` if the prefix has a brace that would be taken for ours.
+    pub(crate) fn new(prefix: &str) -> Option<Self> {
+        (!prefix.contains('{')).then(|| Self { prefix: prefix.into() })
+    }
+
+    /// The record.
+    pub(crate) fn value(&self, key: &str) -> String {
+        self.name(key, 'v', "")
+    }
+
+    /// The lease: its token, and whose fill it is.
+    pub(crate) fn lease(&self, key: &str) -> String {
+        self.name(key, 'l', "")
+    }
+
+    /// The last failure, for those who were waiting and while it cools down.
+    pub(crate) fn failure(&self, key: &str) -> String {
+        self.name(key, 'f', "")
+    }
+
+    /// The channel on which changes are told.
+    pub(crate) fn channel(&self, key: &str) -> String {
+        self.name(key, 'w', "")
+    }
+
+    /// A large record on its way. The token is part of the name, so that nobody publishes what another has staged.
+    pub(crate) fn staging(&self, key: &str, token: Token) -> String {
+        use std::fmt::Write;
+        let mut hex = String::with_capacity(32);
+        for byte in token.as_bytes() {
+            let _ = write!(hex, "{byte:02x}");
+        }
+        self.name(key, 'x', &hex)
+    }
+
+    fn name(&self, key: &str, letter: char, rest: &str) -> String {
+        let mut name = String::with_capacity(self.prefix.len() + key.len() + rest.len() + 4);
+        name.push_str(&self.prefix);
+        name.push('{');
+        if key.is_empty() || key.starts_with(['}', '~']) {
+            name.push('~');
+        }
+        name.push_str(key);
+        name.push('}');
+        name.push(letter);
+        name.push_str(rest);
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    const ODD: [&str; 14] =
+        ["", "~", "~~", "}", "~}", "}}", "{", "{}", "{a}b", "a}b", "a{b}c", "user:1", "é漢🦀", "a b\r\n\0"];
+
+    /// What a cluster hashes of a name, as its specification says.
+    fn tag(name: &str) -> &str {
+        let Some((_, rest)) = name.split_once('{') else { return name };
+        match rest.split_once('}') {
+            Some((tag, _)) if !tag.is_empty() => tag,
+            _ => name,
+        }
+    }
+
+    #[test]
+    fn p28_all_names_of_a_key_have_one_tag() {
+        let keys = Keyspace::new(PREFIX).unwrap();
+        for key in ODD {
+            let token = Token::new([7; 16]);
+            let names = [keys.lease(key), keys.failure(key), keys.channel(key), keys.staging(key, token)];
+            for name in &names {
+                assert_eq!(tag(name), tag(&keys.value(key)), "{key:?}");
+                assert_ne!(tag(name), name, "{key:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn p22_no_two_names_are_alike() {
+        let keys = Keyspace::new(PREFIX).unwrap();
+        let names: HashSet<String> = ODD
+            .iter()
+            .flat_map(|key| [keys.value(key), keys.lease(key), keys.failure(key), keys.channel(key)])
+            .collect();
+        assert_eq!(names.len(), 4 * ODD.len());
+    }
+
+    #[test]
+    fn a_prefix_with_a_brace_is_refused() {
+        assert!(Keyspace::new("app{1}:").is_none());
+        assert!(Keyspace::new("").is_some());
+    }
+}

@@ -1,0 +1,284 @@
+//! The data connections: dialled, watched over and dialled again, without a caller ever waiting for more than one
+//! answer's time-out.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+
+use redis::aio::MultiplexedConnection;
+use redis::{Pipeline, PushInfo, PushKind, RedisError, Value};
+use singleflight_core::BackendError;
+use singleflight_core::link::Link;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::dial::{Backoff, Dialer};
+use crate::error::{self, Loss};
+use crate::keys::Keyspace;
+use crate::scripts::Run;
+use crate::steps;
+
+/// So many time-outs in a row, and the connection is not believed in any more.
+const TIMEOUTS: u32 = 3;
+
+/// All data connections.
+pub(crate) struct Lines {
+    pub(crate) link: Link,
+    pub(crate) keys: Keyspace,
+    dialer: Arc<Dialer>,
+    slots: Box<[watch::Sender<State>]>,
+    next: AtomicUsize,
+}
+
+/// What becomes of one connection.
+#[derive(Clone, Debug)]
+enum State {
+    /// Just lost, or not there yet; a first attempt is under way.
+    Dialling,
+    Up(Live),
+    /// The last attempt failed.
+    Down,
+}
+
+/// A connection in use.
+#[derive(Clone, Debug)]
+pub(crate) struct Live {
+    connection: MultiplexedConnection,
+    health: Arc<Health>,
+}
+
+/// A connection, and where its end will be told.
+pub(crate) type Dialled = (Live, mpsc::Receiver<Loss>);
+
+/// What is known of a connection.
+#[derive(Debug)]
+pub(crate) struct Health {
+    lost: AtomicBool,
+    /// Something has been answered.
+    served: AtomicBool,
+    timeouts: AtomicU32,
+    losses: mpsc::Sender<Loss>,
+}
+
+impl Health {
+    pub(crate) fn new() -> (Arc<Self>, mpsc::Receiver<Loss>) {
+        // The first loss is the one that counts; later ones find the channel full.
+        let (sender, losses) = mpsc::channel(1);
+        let flag = || AtomicBool::new(false);
+        let health = Self { lost: flag(), served: flag(), timeouts: AtomicU32::new(0), losses: sender };
+        (Arc::new(health), losses)
+    }
+
+    pub(crate) fn lose(&self, loss: Loss) {
+        self.lost.store(true, Ordering::Relaxed);
+        let _ = self.losses.try_send(loss);
+    }
+
+    fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Hears of the connection's end from the connection itself.
+    pub(crate) fn hear(&self, push: &PushInfo) {
+        if push.kind == PushKind::Disconnection {
+            self.lose(Loss::Cut);
+        }
+    }
+
+    fn note(&self, answers: &Result<Vec<Value>, RedisError>) {
+        match answers {
+            Ok(answers) => {
+                // Looks before it writes: all calls share this line of memory.
+                if !self.served.load(Ordering::Relaxed) {
+                    self.served.store(true, Ordering::Relaxed);
+                }
+                if self.timeouts.load(Ordering::Relaxed) != 0 {
+                    self.timeouts.store(0, Ordering::Relaxed);
+                }
+                for answer in answers {
+                    if let Value::ServerError(error) = answer
+                        && let (_, Some(loss)) = error::classify_answer(error)
+                    {
+                        self.lose(loss);
+                    }
+                }
+            }
+            Err(error) if error.is_timeout() => {
+                if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= TIMEOUTS {
+                    self.lose(Loss::Unresponsive);
+                }
+            }
+            Err(error) => {
+                if let (_, Some(loss)) = error::classify(error) {
+                    self.lose(loss);
+                }
+            }
+        }
+    }
+}
+
+impl Live {
+    /// Sends commands and gives their answers, errors among them.
+    async fn ask(&mut self, commands: &Pipeline) -> Result<Vec<Value>, RedisError> {
+        let answers = self.connection.send_packed_commands(commands, 0, commands.len()).await;
+        self.health.note(&answers);
+        answers
+    }
+}
+
+impl Lines {
+    pub(crate) fn new(dialer: Arc<Dialer>, keys: Keyspace, connections: usize) -> Self {
+        let slots = (0..connections.max(1)).map(|_| watch::Sender::new(State::Dialling)).collect();
+        Self { link: Link::new(), keys, dialer, slots, next: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        self.dialer.address()
+    }
+
+    /// Sends commands on one of the connections and gives their answers, errors among them.
+    ///
+    /// A connection that was cut is often one of a server that is well: the commands are sent once more on the next
+    /// one, which every step allows. Where one is cut the others often are, too, and only a use shows it.
+    pub(crate) async fn ask(&self, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
+        for _ in 0..self.slots.len() {
+            match self.live().await?.ask(commands).await {
+                Err(error) if error::classify(&error).1 == Some(Loss::Cut) => {}
+                answers => return answers.map_err(error::failed),
+            }
+        }
+        self.live().await?.ask(commands).await.map_err(error::failed)
+    }
+
+    /// Runs a script and gives its answer.
+    pub(crate) async fn run(&self, run: Run<'_>) -> Result<Value, BackendError> {
+        let mut answers = self.ask(&run.named()).await?;
+        let mut answer = answers.pop();
+        if matches!(&answer, Some(Value::ServerError(error)) if error.code() == "NOSCRIPT") {
+            answer = self.ask(&run.whole()).await?.pop();
+        }
+        match (answers.pop(), answer) {
+            (Some(Value::ServerError(error)), _) | (_, Some(Value::ServerError(error))) => {
+                Err(error::answered(&error))
+            }
+            (_, Some(answer)) => Ok(answer),
+            (_, None) => Err(error::unexpected()),
+        }
+    }
+
+    /// A connection that is not known to be lost, each in turn.
+    ///
+    /// One that was up is dialled again at once; where there is no other, calls wait for that as long as for an answer.
+    async fn live(&self) -> Result<Live, BackendError> {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        let (before, from) = self.slots.split_at(turn % self.slots.len());
+        for slot in from.iter().chain(before) {
+            if let State::Up(live) = &*slot.borrow()
+                && !live.health.is_lost()
+            {
+                return Ok(live.clone());
+            }
+        }
+        let dialled = from.iter().chain(before).find(|slot| !matches!(*slot.borrow(), State::Down));
+        let mut slot = dialled.ok_or_else(error::down)?.subscribe();
+        let settled = slot.wait_for(|state| match state {
+            State::Up(live) => !live.health.is_lost(),
+            State::Down => true,
+            State::Dialling => false,
+        });
+        match timeout(self.dialer.response(), settled).await {
+            Ok(Ok(state)) => match &*state {
+                State::Up(live) => Ok(live.clone()),
+                _ => Err(error::down()),
+            },
+            _ => Err(error::down()),
+        }
+    }
+
+    /// Dials a connection.
+    pub(crate) async fn dial(&self, check_role: bool) -> Result<Dialled, RedisError> {
+        let (health, losses) = Health::new();
+        let ear = health.clone();
+        let connection = self.dialer.dial(check_role, move |push| ear.hear(&push)).await?;
+        Ok((Live { connection, health }, losses))
+    }
+
+    /// Keeps one connection, for ever.
+    pub(crate) async fn keep(self: Arc<Self>, at: usize, first: Option<Dialled>) {
+        let mut backoff = Backoff::new();
+        let mut next = first;
+        let mut check_role = false;
+        loop {
+            let dialled = match next.take() {
+                Some(first) => Ok(first),
+                None => self.dial(check_role).await,
+            };
+            let denied = match dialled {
+                Ok((live, mut losses)) => {
+                    let (since, health) = (Instant::now(), live.health.clone());
+                    self.slots[at].send_replace(State::Up(live));
+                    self.restore().await;
+                    let loss = losses.recv().await.unwrap_or(Loss::Cut);
+                    check_role = loss == Loss::ReadOnly;
+                    // Dialled again at once, unless it was of no use to anybody: that would be a tight loop.
+                    if health.served.load(Ordering::Relaxed) {
+                        backoff = Backoff::new();
+                    }
+                    if loss != Loss::Denied && backoff.lasted(since.elapsed()) {
+                        self.slots[at].send_replace(State::Dialling);
+                        continue;
+                    }
+                    loss == Loss::Denied
+                }
+                Err(error) => error::classify(&error).1 == Some(Loss::Denied),
+            };
+            self.slots[at].send_replace(State::Down);
+            self.note_down();
+            sleep(backoff.next(denied)).await;
+        }
+    }
+
+    /// Says that the link is down if no connection is left.
+    fn note_down(&self) {
+        if self.slots.iter().all(|slot| matches!(*slot.borrow(), State::Down)) {
+            self.link.down(Instant::now().into_std());
+        }
+    }
+
+    /// Says that the link is up, once the invalidations that could not be sent have been.
+    async fn restore(&self) {
+        while !self.link.up() {
+            if !self.send_unsent().await {
+                return;
+            }
+        }
+    }
+
+    /// Sends the invalidations that could not be sent; `false` if they still cannot.
+    pub(crate) async fn send_unsent(&self) -> bool {
+        let unsent = self.link.unsent();
+        for key in &unsent {
+            // Whatever the error says: the connection's keeper hears of a loss, and all is tried again.
+            if steps::invalidate(self, key).await.is_err() {
+                return false;
+            }
+            self.link.sent(key);
+        }
+        // The link may have been down for nothing else.
+        unsent.is_empty() || self.link.up()
+    }
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines")
+            .field("address", &self.address())
+            .field("connections", &self.slots.len())
+            .field("link", &self.link)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,221 @@
+//! The steps of the contract as commands, and their answers as the contract's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use redis::{Cmd, Pipeline, Value, cmd};
+use singleflight_core::BackendError;
+use singleflight_core::backend::{
+    Abandon, Acquire, Acquired, Invalidated, Publish, Published, Released, Renewed, Token,
+};
+use singleflight_core::entry::{Entry, Header, Kind, Payload};
+use singleflight_core::error::BackendErrorKind;
+
+use crate::error;
+use crate::link::Lines;
+use crate::scripts::{self, Run, millis, ttl};
+
+/// From this size on a record is staged and renamed instead of passing through a script.
+const STAGED: usize = 4096;
+
+/// A staged record that nobody publishes is gone after this.
+const STAGED_FOR: Duration = Duration::from_secs(30);
+
+type Answer<T> = Result<T, BackendError>;
+
+/// One round trip without a script.
+///
+/// The TTL is asked for before the value: should a publish fall in between, a fresh value looks stale and never the
+/// other way round.
+pub(crate) async fn read(lines: &Lines, key: &str) -> Answer<Option<Entry>> {
+    let name = lines.keys.value(key);
+    let mut commands = Pipeline::with_capacity(2);
+    commands.cmd("PTTL").arg(&name).cmd("GET").arg(&name);
+    let answers: [Value; 2] = lines.ask(&commands).await?.try_into().map_err(|_| error::unexpected())?;
+    match answers {
+        [Value::Int(left), Value::BulkString(record)] => Ok(entry(left, record.into())),
+        [_, Value::Nil] => Ok(None),
+        [Value::ServerError(error), _] | [_, Value::ServerError(error)] => Err(error::answered(&error)),
+        _ => Err(error::unexpected()),
+    }
+}
+
+/// A record with so many milliseconds left; one without a TTL is not ours.
+fn entry(left: i64, record: Bytes) -> Option<Entry> {
+    let gone_in = Duration::from_millis(u64::try_from(left).ok().filter(|left| *left > 0)?);
+    let (header, payload) = Header::split(&record)?;
+    let fresh_for = gone_in.saturating_sub(header.grace);
+    Some(Entry::new(Payload::Bytes(payload), header.stamp, fresh_for, gone_in))
+}
+
+pub(crate) async fn acquire(lines: &Lines, request: Acquire<'_>) -> Answer<Acquired> {
+    let keys = &lines.keys;
+    let (value, lease, failure) =
+        (keys.value(request.key), keys.lease(request.key), keys.failure(request.key));
+    let waited_on = request.waited_on.as_ref().map_or(&[][..], |token| token.as_bytes());
+    let force: &[u8] = if request.force { b"1" } else { b"0" };
+    let despite: &[u8] = if request.despite_cooldown { b"1" } else { b"0" };
+    let (ttl, kind) = (ttl(request.ttl), kind(request.kind));
+    let names = [&*value, &lease, &failure];
+    let args = [request.token.as_bytes(), ttl.as_bytes(), &kind, force, waited_on, despite];
+    let answer = lines.run(Run::new(&scripts::ACQUIRE, &names, &args)).await?;
+    acquired(answer).ok_or_else(error::unexpected)
+}
+
+fn acquired(answer: Value) -> Option<Acquired> {
+    let Value::Array(parts) = answer else { return None };
+    let mut parts = parts.into_iter();
+    match (parts.next()?, parts.next(), parts.next()) {
+        (Value::Int(0), None, None) => Some(Acquired::Fresh),
+        (Value::Int(1), None, None) => Some(Acquired::Granted),
+        (Value::Int(2), Some(Value::Int(left)), Some(Value::BulkString(grant))) => {
+            Some(Acquired::Held { grant: Token::new(grant.try_into().ok()?), left: remaining(left) })
+        }
+        (Value::Int(3), Some(Value::Int(left)), Some(Value::BulkString(message))) => {
+            let message = Arc::from(String::from_utf8_lossy(&message));
+            Some(Acquired::CoolingDown { left: remaining(left), message })
+        }
+        _ => None,
+    }
+}
+
+/// What is there has not ended, even where its last millisecond has begun.
+fn remaining(left: i64) -> Duration {
+    Duration::from_millis(u64::try_from(left).unwrap_or(0).max(1))
+}
+
+pub(crate) async fn publish(lines: &Lines, request: Publish<'_>) -> Answer<Published> {
+    let Payload::Bytes(payload) = &request.payload else {
+        let message = "a shared value has no bytes to keep";
+        return Err(BackendError::new(BackendErrorKind::Refused, message));
+    };
+    let (record, hard) = encode(&request, payload);
+    let keys = &lines.keys;
+    let (value, lease, channel) =
+        (keys.value(request.key), keys.lease(request.key), keys.channel(request.key));
+    let (hard, kind) = (ttl(hard), kind(request.stamp.kind));
+    let token = request.token.as_bytes();
+    let answer = if record.len() < STAGED {
+        let args = [&token[..], &kind, hard.as_bytes(), channel.as_bytes(), &record];
+        lines.run(Run::new(&scripts::PUBLISH, &[&value, &lease], &args)).await?
+    } else {
+        let staging = keys.staging(request.key, request.token);
+        let args = [&token[..], &kind, hard.as_bytes(), channel.as_bytes()];
+        let names = [&*value, &lease, &staging];
+        lines.run(Run::new(&scripts::PUBLISH_REF, &names, &args).after(stage(&staging, &record))).await?
+    };
+    match answer {
+        Value::Int(1 | 2) => Ok(Published::Stored),
+        Value::Int(0 | -1) => Ok(Published::Refused),
+        _ => Err(error::unexpected()),
+    }
+}
+
+/// The record and its TTL.
+fn encode(request: &Publish<'_>, payload: &Bytes) -> (Bytes, Duration) {
+    // What the header cannot say is cut from the stale end, so that a value is never fresh for too long.
+    let grace = request.hard_ttl.saturating_sub(request.soft_ttl);
+    let grace = grace.min(Duration::from_millis(u32::MAX.into()));
+    let soft = request.soft_ttl.min(request.hard_ttl);
+    let mut record = BytesMut::with_capacity(Header::LEN + payload.len());
+    record.put_slice(&Header { stamp: request.stamp, grace }.to_bytes());
+    record.put_slice(payload);
+    (record.freeze(), soft.saturating_add(grace))
+}
+
+fn stage(staging: &str, record: &[u8]) -> Cmd {
+    let mut set = cmd("SET");
+    set.arg(staging).arg(record).arg("PX").arg(millis(STAGED_FOR));
+    set
+}
+
+/// Version and identity, as they stand in the header.
+fn kind(kind: Kind) -> [u8; 6] {
+    let (version, identity) = (kind.version.to_be_bytes(), kind.identity.to_be_bytes());
+    [version[0], version[1], identity[0], identity[1], identity[2], identity[3]]
+}
+
+pub(crate) async fn abandon(lines: &Lines, request: Abandon<'_>) -> Answer<Released> {
+    let keys = &lines.keys;
+    let (lease, failure, channel) =
+        (keys.lease(request.key), keys.failure(request.key), keys.channel(request.key));
+    let failed: &[u8] = if request.failure.is_some() { b"1" } else { b"0" };
+    let message = request.failure.unwrap_or_default().as_bytes();
+    let cooldown = cooldown(request.cooldown);
+    let args = [request.token.as_bytes(), channel.as_bytes(), failed, message, cooldown.as_bytes()];
+    match lines.run(Run::new(&scripts::ABANDON, &[&lease, &failure], &args)).await? {
+        Value::Int(1) => Ok(Released::Freed),
+        Value::Int(0) => Ok(Released::NotOwned),
+        _ => Err(error::unexpected()),
+    }
+}
+
+/// A cool-down as the script's argument: at most what the note of it can say, about seven weeks.
+fn cooldown(time: Duration) -> String {
+    if time.is_zero() { "0".to_owned() } else { millis(time).min(u32::MAX.into()).to_string() }
+}
+
+pub(crate) async fn renew(lines: &Lines, key: &str, token: Token, time: Duration) -> Answer<Renewed> {
+    let (lease, ttl) = (lines.keys.lease(key), ttl(time));
+    let args = [token.as_bytes(), ttl.as_bytes()];
+    match lines.run(Run::new(&scripts::RENEW, &[&lease], &args)).await? {
+        Value::Int(1) => Ok(Renewed::Extended),
+        Value::Int(0) => Ok(Renewed::Lost),
+        _ => Err(error::unexpected()),
+    }
+}
+
+pub(crate) async fn invalidate(lines: &Lines, key: &str) -> Answer<Invalidated> {
+    let keys = &lines.keys;
+    let (value, lease, failure) = (keys.value(key), keys.lease(key), keys.failure(key));
+    let channel = keys.channel(key);
+    let names = [&*value, &lease, &failure];
+    match lines.run(Run::new(&scripts::INVALIDATE, &names, &[channel.as_bytes()])).await? {
+        Value::Int(0) => Ok(Invalidated::Absent),
+        Value::Int(_) => Ok(Invalidated::Removed),
+        _ => Err(error::unexpected()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use singleflight_core::entry::Stamp;
+
+    fn offer(soft: Duration, hard: Duration) -> Publish<'static> {
+        let stamp = Stamp::new(Kind::new(1, 2), 1, Duration::ZERO, Token::new([3; 16]));
+        Publish::new("k", Token::new([3; 16]), Payload::Bytes(Bytes::new()), stamp, soft, hard)
+    }
+
+    #[test]
+    fn a_grace_too_long_for_the_header_shortens_the_stale_time_only() {
+        let (day, year) = (Duration::from_secs(86_400), Duration::from_secs(365 * 86_400));
+        let (record, hard) = encode(&offer(day, year), &Bytes::new());
+        let grace = Header::split(&record).unwrap().0.grace;
+        assert_eq!(hard - grace, day);
+    }
+
+    #[test]
+    fn soft_above_hard_is_fresh_to_the_end() {
+        let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+        let (record, hard) = encode(&offer(minute, second), &Bytes::new());
+        assert_eq!((Header::split(&record).unwrap().0.grace, hard), (Duration::ZERO, second));
+    }
+
+    #[test]
+    fn a_cooldown_fits_into_the_note_of_it() {
+        assert_eq!(cooldown(Duration::ZERO), "0");
+        assert_eq!(cooldown(Duration::from_nanos(1)), "1");
+        assert_eq!(cooldown(Duration::MAX), u32::MAX.to_string());
+    }
+
+    #[test]
+    fn what_has_no_ttl_or_no_header_is_not_an_entry() {
+        let (record, _) = encode(&offer(Duration::ZERO, Duration::ZERO), &Bytes::new());
+        assert!(entry(5, record.clone()).is_some());
+        assert!(entry(-1, record.clone()).is_none());
+        assert!(entry(-2, record).is_none());
+        assert!(entry(5, Bytes::from_static(b"someone else's")).is_none());
+    }
+}

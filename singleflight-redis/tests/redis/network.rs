@@ -1,0 +1,111 @@
+//! What happens to the network, and what its users notice.
+
+use std::time::Duration;
+
+use singleflight_core::{LeaseBackend, SingleFlight};
+use singleflight_redis::RedisBackend;
+use tokio::time::Instant;
+
+use crate::proxy::Proxy;
+use crate::rig::{PATIENCE, Source, bytes, engine, patient, put, soon};
+use crate::server::Server;
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+async fn through(proxy: &Proxy) -> RedisBackend {
+    RedisBackend::builder(&proxy.url()).connect().await.unwrap()
+}
+
+#[tokio::test]
+async fn p26_a_connection_dead_without_a_word_is_replaced() {
+    let server = Server::start();
+    let proxy = Proxy::start(&server).await;
+    let backend = through(&proxy).await;
+    put(&backend, "k", "value").await;
+    proxy.lose_silently(0);
+    let mut failed = 0;
+    let start = Instant::now();
+    while backend.read("k").await.is_err() {
+        failed += 1;
+        assert!(failed <= 8, "three time-outs are enough, and a few more on a busy machine");
+    }
+    println!("{failed} calls failed, in {:?}", start.elapsed());
+    assert!(start.elapsed() < PATIENCE);
+    assert_eq!(bytes(backend.read("k").await).unwrap(), "value");
+}
+
+#[tokio::test]
+async fn p25_a_stalled_network_is_no_worse_than_a_dead_server() {
+    let server = Server::start();
+    let proxy = Proxy::start(&server).await;
+    let flights = SingleFlight::builder().backend(std::sync::Arc::new(through(&proxy).await)).build();
+    let source = Source::default();
+    source.call(&flights, "k", MS).await.unwrap();
+    proxy.stall(true);
+    let start = Instant::now();
+    for round in 0..200 {
+        source.call(&flights, &format!("k{round}"), Duration::ZERO).await.unwrap();
+    }
+    println!("200 calls in {:?}", start.elapsed());
+    // A time-out each would be 50 seconds.
+    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
+    proxy.stall(false);
+    let link = flights.backend().link().unwrap();
+    soon("the link is up again", async || {
+        source.call(&flights, "k", Duration::ZERO).await.unwrap();
+        link.is_up()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn p20_a_subscription_dead_without_a_word_is_noticed() {
+    let server = Server::start();
+    let proxy = Proxy::start(&server).await;
+    let (near, source) = (engine(&server).await, Source::default());
+    let far = SingleFlight::builder()
+        .backend(std::sync::Arc::new(through(&proxy).await))
+        .namespace("test")
+        .jitter(false)
+        .build();
+    // Something is subscribed to already, so that the connection is there to die.
+    let warm = far.backend().watch("warm").await.unwrap();
+    let lead = async {
+        let led = source.call(&near, "k", 2500 * MS).await;
+        (led, Instant::now())
+    };
+    let wait = async {
+        soon("the load begins", async || source.loads() == 1).await;
+        let call = source.call(&far, "k", MS);
+        let lose = async {
+            let listening = async || server.say(&["PUBSUB", "CHANNELS", "sf:{test:k}w"]).contains("}w");
+            soon("it waits", listening).await;
+            // The first carries data, the second subscriptions.
+            assert_eq!(proxy.connections(), 2);
+            proxy.lose_silently(1);
+        };
+        let (waited, ()) = tokio::join!(call, lose);
+        (waited, Instant::now())
+    };
+    let ((led, then), (waited, now)) = tokio::join!(lead, wait);
+    assert_eq!((led.unwrap(), waited.unwrap()), (1, 1));
+    let late = now.duration_since(then);
+    println!("answered {late:?} after the load ended");
+    assert!(late < PATIENCE, "the loss is noticed meanwhile, not when the lease ends: {late:?}");
+    drop(warm);
+}
+
+#[tokio::test]
+async fn a_hit_is_one_round_trip() {
+    let server = Server::start();
+    let proxy = Proxy::start(&server).await;
+    let backend = patient(&proxy.url()).connect().await.unwrap();
+    put(&backend, "k", "value").await;
+    proxy.delay(SECOND / 2);
+    let start = Instant::now();
+    backend.read("k").await.unwrap().unwrap();
+    let took = start.elapsed();
+    assert!(took >= SECOND && took < 2 * SECOND, "{took:?}");
+    assert_eq!(proxy.connections(), 1, "nobody waits, so there is no subscription connection");
+}

@@ -1,0 +1,98 @@
+//! A network between us and the server that can be made bad.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::server::Server;
+
+/// Hands on what it is sent, both ways.
+pub(crate) struct Proxy {
+    port: u16,
+    state: Arc<State>,
+    _accepting: JoinSet<()>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Connections with these numbers are dead: they stay open and carry nothing.
+    dead: Mutex<Range<u64>>,
+    connections: AtomicU64,
+    stalled: AtomicBool,
+    delay: AtomicU64,
+}
+
+impl Proxy {
+    pub(crate) async fn start(server: &Server) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let (port, to) = (listener.local_addr().unwrap().port(), server.port());
+        let state = Arc::new(State::default());
+        let mut accepting = JoinSet::new();
+        let ours = state.clone();
+        accepting.spawn(async move {
+            let mut copying = JoinSet::new();
+            loop {
+                let (client, _) = listener.accept().await.unwrap();
+                let server = TcpStream::connect(("127.0.0.1", to)).await.unwrap();
+                client.set_nodelay(true).unwrap();
+                server.set_nodelay(true).unwrap();
+                let number = ours.connections.fetch_add(1, Ordering::SeqCst);
+                let (from_client, to_client) = client.into_split();
+                let (from_server, to_server) = server.into_split();
+                copying.spawn(copy(ours.clone(), number, from_client, to_server));
+                copying.spawn(copy(ours.clone(), number, from_server, to_client));
+            }
+        });
+        Self { port, state, _accepting: accepting }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Connections there are now, from this one on, carry nothing any more, and nobody is told; new ones are well.
+    pub(crate) fn lose_silently(&self, from: u64) {
+        *self.state.dead.lock().unwrap() = from..self.connections();
+    }
+
+    /// Nothing is carried for as long as this lasts.
+    pub(crate) fn stall(&self, stalled: bool) {
+        self.state.stalled.store(stalled, Ordering::SeqCst);
+    }
+
+    /// What is carried is so late, each way.
+    pub(crate) fn delay(&self, delay: Duration) {
+        self.state.delay.store(delay.as_millis() as u64, Ordering::SeqCst);
+    }
+
+    /// How many connections have been made.
+    pub(crate) fn connections(&self) -> u64 {
+        self.state.connections.load(Ordering::SeqCst)
+    }
+}
+
+async fn copy(state: Arc<State>, number: u64, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        let delay = state.delay.load(Ordering::SeqCst);
+        if delay > 0 {
+            sleep(Duration::from_millis(delay)).await;
+        }
+        while state.stalled.load(Ordering::SeqCst) {
+            sleep(Duration::from_millis(5)).await;
+        }
+        if state.dead.lock().unwrap().contains(&number) {
+            return std::future::pending().await;
+        }
+        if to.write_all(&buffer[..read]).await.is_err() {
+            return;
+        }
+    }
+}

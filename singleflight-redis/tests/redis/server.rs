@@ -1,0 +1,183 @@
+//! A server of the test's own: started on a free loopback port, ended by its handle.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Names the server's binary; `redis-server` unless set.
+const VARIABLE: &str = "SINGLEFLIGHT_REDIS_SERVER";
+
+pub(crate) struct Server {
+    process: Child,
+    /// Ends the server should the test's process end without a chance to; waits for that on its standard input.
+    guard: Child,
+    port: u16,
+    options: Vec<String>,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// A server with these options beside those that keep it from touching the disk.
+    pub(crate) fn with(options: &[&str]) -> Self {
+        let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+        // Someone else may take the port between our look and the server's.
+        for _ in 0..10 {
+            let port = free_port();
+            if let Some((process, guard)) = launch(port, &options) {
+                return Self { process, guard, port, options };
+            }
+        }
+        panic!("no server came up on ten ports in turn");
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Ends it at once, as a crash would.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.guard.kill();
+        let _ = self.guard.wait();
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+
+    /// Starts it again on the same port, empty.
+    pub(crate) fn revive(&mut self) {
+        let patience = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < patience {
+            if let Some((process, guard)) = launch(self.port, &self.options) {
+                (self.process, self.guard) = (process, guard);
+                return;
+            }
+        }
+        panic!("the server did not come up again");
+    }
+
+    /// Stops it in its tracks: connections stay, nothing is answered.
+    pub(crate) fn freeze(&self) {
+        self.signal("-STOP");
+    }
+
+    pub(crate) fn thaw(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.process.id().to_string()]).status();
+        assert!(status.expect("`kill` can be run").success());
+    }
+
+    /// Sends one command on a connection of its own and gives the answer as it came.
+    pub(crate) fn say(&self, words: &[&str]) -> String {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let mut connection = TcpStream::connect(("127.0.0.1", self.port)).expect("the server can be dialled");
+        speak(&mut connection, &words).expect("the server answers")
+    }
+
+    /// A number from `INFO`.
+    pub(crate) fn info(&self, section: &str, name: &str) -> u64 {
+        let info = self.say(&["INFO", section]);
+        let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("no {name} in {info}"))
+    }
+
+    /// How often the server has run this command, those inside scripts included.
+    pub(crate) fn calls(&self, command: &str) -> u64 {
+        let info = self.say(&["INFO", "commandstats"]);
+        let start = format!("cmdstat_{command}:calls=");
+        let line = info.lines().find_map(|line| line.strip_prefix(&start));
+        line.map_or(0, |line| line.split(',').next().and_then(|number| number.parse().ok()).unwrap())
+    }
+
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let answer = self.say(&["KEYS", "*"]);
+        answer.lines().skip(1).filter(|line| !line.starts_with('$')).map(str::to_owned).collect()
+    }
+
+    /// Asserts that nothing of ours would stay for ever.
+    pub(crate) fn assert_every_key_ends(&self) {
+        for key in self.keys() {
+            let left = self.say(&["PTTL", &key]);
+            assert_ne!(left.trim(), ":-1", "{key} has no TTL");
+        }
+    }
+
+    /// Cuts every connection of clients of this kind, `normal` or `pubsub`.
+    pub(crate) fn cut(&self, kind: &str) {
+        self.say(&["CLIENT", "KILL", "TYPE", kind]);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port can be had");
+    listener.local_addr().expect("it has a number").port()
+}
+
+/// Starts a server and waits until it answers; `None` if it ended instead.
+fn launch(port: u16, options: &[String]) -> Option<(Child, Child)> {
+    let binary = std::env::var(VARIABLE).unwrap_or_else(|_| "redis-server".to_owned());
+    let mut server = Command::new(&binary);
+    server.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
+    server.args(["--dir", &std::env::temp_dir().to_string_lossy()]).args(options);
+    server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut process = server.spawn().unwrap_or_else(|error| {
+        panic!(
+            "these tests need a Redis server and `{binary}` cannot be run ({error}): `apt-get install redis-server`, \
+             or name another binary in {VARIABLE}"
+        )
+    });
+    let mut guard = Command::new("sh");
+    guard.args(["-c", "read line; kill -9 $0", &process.id().to_string()]);
+    guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let guard = guard.spawn().expect("`sh` can be run");
+    let patience = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < patience {
+        if process.try_wait().expect("its state can be asked").is_some() {
+            break;
+        }
+        let hello = TcpStream::connect(("127.0.0.1", port)).ok();
+        if hello
+            .and_then(|mut connection| speak(&mut connection, &[b"PING"]))
+            .is_some_and(|pong| pong.starts_with(['+', '-']))
+        {
+            return Some((process, guard));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let mut end = Server { process, guard, port, options: Vec::new() };
+    end.kill();
+    None
+}
+
+/// Sends a command and reads one answer, whatever its form: until the server has nothing more to say.
+fn speak(connection: &mut TcpStream, words: &[&[u8]]) -> Option<String> {
+    let mut command = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        command.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
+        command.extend_from_slice(word);
+        command.extend_from_slice(b"\r\n");
+    }
+    // `QUIT` makes the end of the answer plain: the server closes after it.
+    command.extend_from_slice(b"*1\r\n$4\r\nQUIT\r\n");
+    connection.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    connection.write_all(&command).ok()?;
+    let mut answer = Vec::new();
+    connection.read_to_end(&mut answer).ok()?;
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    Some(answer.strip_suffix("+OK\r\n").unwrap_or(&answer).to_owned())
+}
