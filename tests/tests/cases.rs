@@ -4,6 +4,8 @@
 //! ends when everybody else waits.
 
 #![deny(warnings)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::needless_lifetimes, reason = "named lifetimes are one of the cases")]
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
