@@ -57,14 +57,20 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
     let at = input.template.span();
     let template = parse(&input.template, &mut errors);
     let parts = template.as_ref().and_then(|template| {
-        unused(&input, template.holes(), &mut errors);
         // Without a placeholder there was no need for the macro: what stands in braces was meant as one.
         let given = |name: &str| input.values.iter().any(|(given, _)| given.unraw() == name);
         let braces = template.format_braces(|name| template.holes().next().is_none() || given(name));
+        if braces.is_empty() {
+            unused(&input, template.holes(), &mut errors);
+        }
         braces.into_iter().for_each(|mistake| errors.at(at, mistake));
         resolve(template, at, |hole| lookup(&input, hole, at, &mut errors))
     });
-    let Some(parts) = parts.filter(|_| errors.is_empty()) else { return errors.into_tokens() };
+    let Some(parts) = parts.filter(|_| errors.is_empty()) else {
+        // A block, since several macros in a row are no expression.
+        let errors = errors.into_tokens();
+        return quote! {{ #errors }};
+    };
     let import = import(&root(input.krate.as_ref()));
     let key = owned_key(&parts);
     quote! {{

@@ -174,6 +174,7 @@ floats!(f32, f64);
 
 macro_rules! exact {
     ($($type:ty),*) => {$(
+        #[diagnostic::do_not_recommend]
         impl ExactPart for $type {}
     )*};
 }
@@ -188,8 +189,10 @@ impl<T: ExactPart + ToOwned + ?Sized> ExactPart for Cow<'_, T> {}
 
 macro_rules! integers {
     ($($int:ty),*) => {$(
+        #[diagnostic::do_not_recommend]
         impl ExactPart for $int {}
 
+        #[diagnostic::do_not_recommend]
         impl ExactPart for NonZero<$int> {}
 
         impl KeyPart for $int {
