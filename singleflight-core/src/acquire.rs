@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use crate::backend::{Acquire, Acquired, Renewed, Token};
 use crate::clock::far;
-use crate::engine::{Course, Request, Route, Verdict};
+use crate::engine::{Course, Request, Verdict};
 use crate::error::{FlightErrorKind, MAX_MESSAGE};
 use crate::fill::Leader;
 use crate::flight::{Blocked, Lead, Purpose};
 use crate::lease::{Failed, Filled, Keeper, Lease, Outcome, Stage};
 use crate::lookup::Looked;
 use crate::observe::Count;
+use crate::route::Route;
 use crate::typed::Failure;
 use crate::wait::{Waiting, Woken, alive};
 

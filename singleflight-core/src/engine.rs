@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::acquire::Approach;
-use crate::backend::{LeaseBackend, Medium, MemoryBackend, Note, SharedValue};
+use crate::backend::{LeaseBackend, MemoryBackend, SharedValue};
 use crate::clock::{Clock, far};
 use crate::codec::Codec;
 use crate::control::Scope;
@@ -18,10 +18,11 @@ use crate::fill::Leader;
 use crate::fill_times::AutoLease;
 use crate::flight::{Blocked, Flight, FlightId, FlightTable, Follow, Followed, Joined, Manner, Purpose};
 use crate::lease::{Failed, Found, Keeper, Outcome};
-use crate::link::{Admission, Link, Probe};
+use crate::link::Link;
 use crate::lookup::Looked;
 use crate::observe::{Count, Event, Observer, SiteState, Sites};
 use crate::policy::{Losers, OnTimeout, Terms};
+use crate::route::Route;
 use crate::typed::ValueOps;
 
 /// A flight of this engine.
@@ -73,16 +74,6 @@ pub(crate) enum Verdict {
     Bare,
 }
 
-/// Which store a call goes to.
-#[derive(Clone)]
-pub(crate) struct Route {
-    pub(crate) store: Arc<dyn LeaseBackend>,
-    pub(crate) key: Arc<str>,
-    pub(crate) wire: bool,
-    /// Values are kept for a moment only: the backend is away, or holds a newer version.
-    pub(crate) brief: bool,
-}
-
 /// What one caller knows so far.
 pub(crate) struct Course {
     /// When it called.
@@ -96,42 +87,6 @@ pub(crate) struct Course {
     pub(crate) seen: Option<Found>,
     /// A stored record is newer than this build understands.
     pub(crate) newer: bool,
-}
-
-impl Engine {
-    pub(crate) fn link(&self) -> &Link {
-        self.backend.link().unwrap_or(&self.own_link)
-    }
-
-    /// The way to this process's own store. What is kept there for a moment is kept under the number of the outage: it
-    /// is gone when the link is back, and does not return with the next outage.
-    pub(crate) fn here(&self, key: &Arc<str>, brief: bool) -> Route {
-        let key = if brief { format!("{key}\0{}", self.link().outages()).into() } else { key.clone() };
-        Route { store: self.local.clone(), key, wire: false, brief }
-    }
-
-    /// Takes `key` out of this process: its flights, and what is kept of it here.
-    pub(crate) fn forget(&self, key: &Arc<str>) {
-        self.table.detach(key);
-        for brief in [false, true] {
-            self.local.post(Note::Invalidate { key: self.here(key, brief).key });
-        }
-    }
-
-    /// Tells the link what became of a step.
-    pub(crate) fn note<T>(&self, store: &Arc<dyn LeaseBackend>, step: &Result<T, BackendError>) {
-        if Arc::ptr_eq(store, &self.backend) {
-            self.link().note(step, self.clock.now());
-        }
-    }
-
-    /// The key as the backend knows it.
-    pub(crate) fn wire_key(&self, key: &Arc<str>) -> Arc<str> {
-        if self.namespace.is_empty() || self.backend.medium() != Medium::Bytes {
-            return key.clone();
-        }
-        format!("{}:{key}", self.namespace).into()
-    }
 }
 
 impl Request {
@@ -168,47 +123,6 @@ impl Request {
                 return verdict;
             }
         }
-    }
-
-    /// Which store is to be asked now.
-    pub(crate) async fn route(&self, course: &Course) -> Route {
-        let engine = &*self.engine;
-        let medium = engine.backend.medium();
-        if medium == Medium::Bytes && self.value.wire.is_none() {
-            return engine.here(&self.id.key, false);
-        }
-        if course.newer {
-            return engine.here(&self.id.key, true);
-        }
-        match engine.link().admit(&engine.clock) {
-            Admission::Open => {}
-            Admission::Shut => return engine.here(&self.id.key, true),
-            Admission::Probe(probe) => {
-                if !self.probe(&probe).await {
-                    return engine.here(&self.id.key, true);
-                }
-            }
-        }
-        let (store, key) = (engine.backend.clone(), engine.wire_key(&self.id.key));
-        Route { store, key, wire: medium == Medium::Bytes, brief: false }
-    }
-
-    /// Tries a link that is down, and sends what was to be sent before anyone may rely on it again.
-    async fn probe(&self, probe: &Probe<'_>) -> bool {
-        let engine = &*self.engine;
-        let link = engine.link();
-        if engine.backend.read(&engine.wire_key(&self.id.key)).await.is_err() {
-            return false;
-        }
-        while !probe.succeeded() {
-            for key in link.unsent() {
-                if engine.backend.invalidate(&key).await.is_err() {
-                    return false;
-                }
-                link.sent(&key);
-            }
-        }
-        true
     }
 
     /// Looks where no waiting is needed.

@@ -63,6 +63,7 @@ mod option;
 mod owned;
 mod policy;
 mod publish;
+mod route;
 mod site;
 mod spawn;
 mod sync;

@@ -3,11 +3,12 @@
 use crate::backend::{Medium, SharedValue};
 use crate::clock::{Clock, far};
 use crate::codec::Codec;
-use crate::engine::{Request, Route};
+use crate::engine::Request;
 use crate::entry::{Entry, Payload};
 use crate::flight::Lead;
 use crate::lease::{Found, Keeper};
 use crate::observe::{Count, Event, Warning};
+use crate::route::Route;
 use crate::wait::alive;
 
 /// What a look-up found.
