@@ -31,6 +31,9 @@ pub(crate) struct Approach<'a> {
     despite_cooldown: bool,
 }
 
+/// Two fills wait for each other.
+struct Circle;
+
 /// How an approach ends.
 enum End {
     Granted(Lease),
@@ -227,7 +230,7 @@ impl<'a> Approach<'a> {
         if self.waiting.grant().is_none() {
             self.call.site.count(Count::Wait);
         }
-        let Some(_blocked) = self.blocked_by_siblings() else { return Some(End::Circle) };
+        let Ok(_blocked) = self.wait_for_holder(grant) else { return Some(End::Circle) };
         let next = self.waiting.next(lease, grant, left, &self.call.engine.clock);
         match alive(&self.lead, self.call, next).await {
             Woken::Ask => None,
@@ -239,13 +242,14 @@ impl<'a> Approach<'a> {
         }
     }
 
-    /// Notes that this flight, and the fills it is called in, wait for whoever has the lease, which may be another
-    /// flight of this process; `None` where that closes a circle.
-    fn blocked_by_siblings(&self) -> Option<Vec<Blocked<Keeper>>> {
+    /// Notes that this flight, and the fills it is called in, wait for the flight of this process that has the lease, if
+    /// one has; the error is that this closes a circle.
+    fn wait_for_holder(&self, grant: Token) -> Result<Option<Blocked<Keeper>>, Circle> {
         let flight = self.lead.flight();
-        let siblings = self.call.engine.table.siblings(flight);
-        let waiting = || std::iter::once(flight).chain(self.call.scope.frames().map(|frame| &frame.flight));
-        siblings.iter().map(|sibling| Blocked::wait_for(waiting(), sibling)).collect()
+        let holds = |stage: &Stage| stage.lease().is_some_and(|lease| lease.token == grant);
+        let Some(holder) = self.call.engine.table.sibling(flight, holds) else { return Ok(None) };
+        let inside = self.call.scope.frames().map(|frame| &frame.flight);
+        Blocked::wait_for(std::iter::once(flight).chain(inside), &holder).map(Some).ok_or(Circle)
     }
 
     /// A load failed a moment ago.

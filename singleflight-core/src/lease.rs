@@ -82,6 +82,16 @@ pub(crate) enum Stage {
     Filled(Lease, Filled),
 }
 
+impl Stage {
+    /// The lease that is owned.
+    pub(crate) fn lease(&self) -> Option<&Lease> {
+        match self {
+            Self::Granted(lease) | Self::Filled(lease, _) => Some(lease),
+            Self::Open | Self::Asked(_) => None,
+        }
+    }
+}
+
 /// A value on its way to the store.
 #[derive(Clone)]
 pub(crate) struct Filled {

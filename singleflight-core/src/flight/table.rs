@@ -103,12 +103,17 @@ impl<C: Crew> FlightTable<C> {
         Joined::Follow(Follow::new(flight, at))
     }
 
-    /// The other flights of the same key, of whatever function: they contend for one lease.
-    pub(crate) fn siblings(&self, flight: &Arc<Flight<C>>) -> Vec<Arc<Flight<C>>> {
+    /// The other flight of the same key, of whatever function, whose fill has got to where `holds` says: they contend
+    /// for one lease.
+    pub(crate) fn sibling(
+        &self,
+        flight: &Arc<Flight<C>>,
+        holds: impl Fn(&C::Stage) -> bool,
+    ) -> Option<Arc<Flight<C>>> {
         let shard = lock(self.shard(&flight.id.key));
-        let Some(flights) = shard.get(&flight.id.key) else { return Vec::new() };
+        let mut flights = shard.get(&flight.id.key)?.iter();
         // By identity: after an invalidate this flight may be out of the table, and its successor in it.
-        flights.iter().filter(|other| !Arc::ptr_eq(other, flight)).cloned().collect()
+        flights.find(|other| !Arc::ptr_eq(other, flight) && holds(&lock(&other.state).stage)).cloned()
     }
 
     /// Takes the flights of `key` out of the table: their members keep them, later callers start afresh.

@@ -121,3 +121,22 @@ fn simulation_p05_an_unconfirmed_value_is_for_those_who_came_before_it() {
         passes(seed, Mood::Rough, (terms, net), ops);
     }
 }
+
+/// Two flights of one key that both waited for another process took each other for a circle, and all their callers
+/// loaded.
+#[test]
+fn simulation_p19_flights_that_wait_side_by_side_are_no_circle() {
+    let terms = Terms { max_hold: 60, wait: 120, ..TERMS };
+    let refresh =
+        What::Call { key: 0, load: 180, ends: Ends::Ok, cancel: None, stall: None, how: How::Refresh };
+    let ops = vec![
+        call(0, 1, 110, OK),
+        call(0, 1, 20, OK),
+        call(4, 0, 20, OK),
+        call(20, 1, 30, OK),
+        call(21, 1, 5, OK),
+        Op { at: 29, process: 1, what: refresh },
+        call(32, 1, 67, OK),
+    ];
+    passes(19132, Mood::Lively, (terms, Net { timeout: 100, ..NET }), ops);
+}
