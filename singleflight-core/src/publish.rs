@@ -42,9 +42,8 @@ impl Leader {
                 return self.discard(filled.value).await;
             }
         };
-        // Followers take the value only if they came before the store is asked: after it, they can see for themselves.
+        self.close();
         if let Some(lead) = &self.lead {
-            lead.seal(self.engine.clock.now());
             lead.set_stage(Stage::Filled(lease.clone(), filled.clone()));
         }
         let mut published = self.store(&lease, &payload, &filled).await;
@@ -88,9 +87,7 @@ impl Leader {
             }
             return false;
         };
-        if let Some(lead) = &self.lead {
-            lead.seal(self.engine.clock.now());
-        }
+        self.close();
         let freed = lease.store.abandon(Abandon::new(&lease.key, lease.token)).await;
         self.engine.note(&lease.store, &freed);
         self.lease = None;
@@ -109,6 +106,15 @@ impl Leader {
             }
         }
         owned
+    }
+
+    /// The fill is over. Followers take the value only if they came before the store is asked: after it, they can see
+    /// for themselves; and nobody is to leave because of a fill that is over.
+    fn close(&self) {
+        if let Some(lead) = &self.lead {
+            lead.seal(self.engine.clock.now());
+            lead.set_busy(false);
+        }
     }
 
     fn payload(&self, lease: &Lease, value: &SharedValue) -> Result<Payload, String> {

@@ -1,5 +1,6 @@
 //! What callers without the lease do, as the policy says; overrides, and the figures.
 
+use singleflight_core::testing::{Method, Moment};
 use singleflight_core::{FlightErrorKind, Losers, OnTimeout, Site};
 
 use crate::harness::{Harness, KEY, LEASE, all, pass, plain, settle, soft, within};
@@ -22,6 +23,23 @@ pub async fn p14_losers_that_fail_do_so_at_once(harness: &dyn Harness) {
     assert_eq!(leader.await.unwrap().unwrap(), 1);
     for process in [&a, &b] {
         assert_eq!(process.call(policy, &source).await.unwrap(), 1, "a hit is for everyone");
+    }
+    assert_eq!(source.loads(), 1);
+}
+
+/// A load that is over makes nobody fail, though its leader does not know yet that its value is stored.
+pub async fn p18_losers_that_fail_wait_for_the_answer_to_a_publish(harness: &dyn Harness) {
+    let a = harness.process();
+    let policy = plain().losers(Losers::Fail);
+    let source = Source::quick();
+    let gate = a.way.hold(Method::Publish, Moment::After);
+    let leader = a.spawn(policy, &source);
+    gate.reached().await;
+    let loser = a.spawn(policy, &source);
+    settle().await;
+    drop(gate);
+    for call in [leader, loser] {
+        assert_eq!(within(LEASE / 4, call).await.unwrap().unwrap(), 1);
     }
     assert_eq!(source.loads(), 1);
 }

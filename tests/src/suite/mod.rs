@@ -117,6 +117,7 @@ macro_rules! promise_list {
                 p03_a_publish_that_was_lost_is_repeated;
             losers:
                 p14_losers_that_fail_do_so_at_once
+                p18_losers_that_fail_wait_for_the_answer_to_a_publish
                 p12_losers_that_fail_take_over_a_parked_leader
                 p18_losers_that_fail_take_a_stale_copy
                 p14_losers_of_different_minds_share_a_flight
