@@ -282,6 +282,12 @@ impl<'a> Approach<'a> {
     async fn end(self, end: End, course: &mut Course) -> Option<Verdict> {
         let Self { call, lead, .. } = self;
         let now = call.engine.clock.now();
+        let end = match end {
+            // For the same reason as in `granted`: each invalidate would otherwise add a load to those that go on.
+            // At the deadline it loads all the same, so that no row of invalidates can keep it from its answer.
+            End::Unleased if lead.flight().is_detached() && now < course.deadline => End::Detached,
+            end => end,
+        };
         match end {
             End::Granted(lease) => {
                 call.site.set_lease(lease.ttl);
@@ -294,7 +300,9 @@ impl<'a> Approach<'a> {
             }
             End::Detached => {
                 lead.dismiss();
-                course.start_again(call.scope.refresh);
+                if course.purpose != Purpose::Overdue {
+                    course.start_again(call.scope.refresh);
+                }
                 None
             }
             End::Unleased => {

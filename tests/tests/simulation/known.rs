@@ -140,3 +140,36 @@ fn simulation_p19_flights_that_wait_side_by_side_are_no_circle() {
     ];
     passes(19132, Mood::Lively, (terms, Net { timeout: 100, ..NET }), ops);
 }
+
+/// Between its publish and the answer to it a leader counted as loading, so callers that do not wait were told "busy"
+/// while the value was in the store.
+#[test]
+fn simulation_p18_publishing_is_not_loading() {
+    let terms = Terms { losers: Losers::Fail, ..TERMS };
+    let hung = call(0, 0, 20, (Ends::Ok, Some((24, 1500))));
+    let net = Net { delay: 1, timeout: 100, ..NET };
+    let run = passes(40914, Mood::Lively, (terms, net), vec![hung, call(28, 0, 0, OK)]);
+    assert_eq!(run.counts.of(Kind::AnsweredError), 0, "{}", run.lines.join("\n"));
+}
+
+/// Callers whose wait budget was over looked once more in the store; each invalidation meanwhile took their flight out
+/// of the table, and added a load to those that went on.
+#[test]
+fn simulation_p19_invalidations_do_not_add_up_loads_after_the_budget() {
+    let terms = Terms { lease: 30, max_hold: 60, wait: 30, ..TERMS };
+    let net = Net { delay: 7, timeout: 100, answers_lost: 150, posts_lost: 150, held_up: 50, ..NET };
+    let refresh =
+        What::Call { key: 0, load: 15, ends: Ends::Ok, cancel: None, stall: None, how: How::Refresh };
+    for seed in (0..200).chain([4497]) {
+        let ops = vec![
+            invalidate(0, 0),
+            call(0, 0, 37, OK),
+            Op { at: 1, process: 0, what: refresh },
+            call(1, 0, 90, OK),
+            call(2, 0, 15, OK),
+            call(7, 0, 37, OK),
+            invalidate(57, 0),
+        ];
+        passes(seed, Mood::Rough, (terms, net), ops);
+    }
+}

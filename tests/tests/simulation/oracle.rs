@@ -6,7 +6,7 @@ use singleflight_core::{FlightErrorKind, Losers, OnTimeout};
 
 use crate::event::Kind;
 use crate::plan::{Ends, How, Mood};
-use crate::world::{Answer, Load, State};
+use crate::world::{Answer, Call, Load, State};
 
 /// Values loaded without the backend are kept for this long, and a little for the timers to be rounded.
 const HOLD: Duration = Duration::from_millis(1002);
@@ -110,11 +110,21 @@ impl State {
             && !busy
             && self.ledger.entry_until(key, now).is_some()
             && self.calls[call].how != How::Refresh;
-        if kept && self.lossless && self.patient && self.keys[key].invalidations == 0 {
+        if kept && self.lossless && self.had_patience(call) && self.keys[key].invalidations == 0 {
             self.violate("P15", || {
                 format!("call {call} got {answer:?} although there was a copy all the time")
             });
         }
+    }
+
+    /// Whether the wait budget is long enough to look in the store; behind a leader that hung, to outlast it first.
+    fn had_patience(&self, call: usize) -> bool {
+        let Call { process, key, .. } = self.calls[call];
+        let hung = |other: &Call| {
+            (other.process, other.key) == (process, key) && (other.stalled || !other.unpolled.is_zero())
+        };
+        let hung = if self.calls.iter().any(hung) { self.terms.lease } else { 0 };
+        Duration::from_millis(self.terms.wait) > Duration::from_millis(hung) + 4 * self.delay
     }
 
     /// When all calls are over and everything on the way has arrived.
