@@ -7,7 +7,7 @@ use crate::check;
 use crate::event::{Counts, Kind};
 
 /// Of this many schedules (or this much time, whichever is over first), each of two tests runs its own.
-const SCHEDULES: u64 = 20_000;
+const SCHEDULES: u64 = 50_000;
 const TIME: Duration = Duration::from_secs(60);
 
 /// How often an event must have occurred in 1000 schedules, about a third of what is usual.
