@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::caller::call_body;
+use singleflight_core::SingleFlight;
+use singleflight_core::link::Link;
+
+use crate::caller::{call_body, dropped_write};
 use crate::event::Kind;
 use crate::network::key_name;
 use crate::plan::{How, Op, What};
@@ -36,10 +39,13 @@ pub(crate) fn begin(world: &Arc<World>, slots: &Arc<Slots>, op: Op) {
                 stall_call(world, call, now + Duration::from_millis(after), Duration::from_millis(lasts));
             }
         }
-        What::Invalidate { key } => {
+        What::Invalidate { key, dropped } => {
             let of = world.clone();
             let body = async move {
                 let version = of.lock().writes(of.now(), process, key);
+                if dropped {
+                    return drop_write(&of, &engine, process, key, version);
+                }
                 let done = engine.invalidate(key_name(key)).await;
                 of.lock().invalidated(of.now(), process, key, version, done.is_ok());
             };
@@ -65,6 +71,20 @@ pub(crate) fn begin(world: &Arc<World>, slots: &Arc<Slots>, op: Op) {
                 }
             }
         }
+    }
+}
+
+/// A write whose future is dropped after it has written. What the engine is told then goes to the backend without a
+/// guarantee, or is kept until the backend is back.
+fn drop_write(world: &World, engine: &SingleFlight, process: usize, key: usize, version: u32) {
+    let mut write = Box::pin(dropped_write(engine, key));
+    let pending = write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
+    assert!(pending, "it never ends");
+    let keeps = !engine.backend().link().is_some_and(Link::is_up);
+    drop(write);
+    world.note(Kind::InvalidatePosted, process, key);
+    if keeps {
+        world.lock().forgotten(process, key, version);
     }
 }
 

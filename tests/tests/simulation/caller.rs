@@ -8,18 +8,25 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use singleflight_core::{FlightError, FlightErrorKind, Policy, SingleFlight, control};
+use singleflight_core::{
+    FlightError, FlightErrorKind, Policy, SingleFlight, control, invalidates, single_flight,
+};
 use tokio::time::sleep;
 
 use crate::network::key_name;
-use crate::plan::{Ends, How};
+use crate::plan::{Ends, Face, How};
 use crate::world::{Answer, World};
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Row {
+/// What is loaded.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Row {
     version: u32,
-    load: usize,
+    pub(crate) load: usize,
+    pub(crate) keep: bool,
 }
+
+/// In place of a row.
+const DEFAULT: Row = Row { version: u32::MAX, load: usize::MAX, keep: true };
 
 #[derive(Clone, Debug)]
 enum Failed {
@@ -47,20 +54,26 @@ pub(crate) async fn call_body(
     call: usize,
     load: (u64, Ends),
 ) {
-    let (key, how) = {
+    let (key, how, face) = {
         let mut state = world.lock();
         state.call_begins(world.now(), call);
-        (state.calls[call].key, state.calls[call].how)
+        (state.calls[call].key, state.calls[call].how, state.terms.face)
     };
     let body = || load_body(world.clone(), call, load);
     let flight = engine.flight(key_name(key)).policy(policy);
-    let answering: Pin<Box<dyn Future<Output = Result<Row, Failed>> + Send + '_>> = match how {
-        How::Plain => Box::pin(flight.run(body)),
-        How::Sharing => Box::pin(flight.run_sharing(body)),
-        How::Refresh => Box::pin(control::refresh(flight.run(body))),
+    let annotated = || row(&engine, key, &world, call, load);
+    let answering: Pin<Box<dyn Future<Output = Result<Option<Row>, Failed>> + Send + '_>> = match (face, how)
+    {
+        (Face::ByHand, How::Plain) => Box::pin(flight.run(body)),
+        (Face::ByHand, How::Sharing) => Box::pin(flight.run_sharing(body)),
+        (Face::ByHand, How::Refresh) => Box::pin(control::refresh(flight.run(body))),
+        (Face::Annotated, How::Refresh) => Box::pin(control::refresh(annotated())),
+        (Face::Annotated, How::Plain | How::Sharing) => Box::pin(annotated()),
     };
     let answer = match Caught(answering).await {
-        Ok(Ok(Row { version, load })) => Answer::Value { version, load },
+        Ok(Ok(None)) => Answer::Nothing,
+        Ok(Ok(Some(Row { load: usize::MAX, .. }))) => Answer::Default,
+        Ok(Ok(Some(Row { version, load, .. }))) => Answer::Value { version, load },
         Ok(Err(Failed::Load(load))) => Answer::Load(load),
         Ok(Err(Failed::Flight(kind))) => Answer::Flight(kind),
         Err(()) => Answer::Panic,
@@ -74,8 +87,44 @@ pub(crate) async fn call_body(
     driver.into_iter().for_each(Waker::wake);
 }
 
+/// A method of a repository. Its policy is the schedule's, which overrides the one here.
+#[single_flight(
+    key = "k<key>",
+    name = "row",
+    ttl = 60,
+    negative_ttl = 60,
+    losers = "default",
+    default = Some(DEFAULT),
+    cache_if = keeps,
+    flights = engine,
+    skip(engine, world, call, load)
+)]
+async fn row(
+    engine: &SingleFlight,
+    key: usize,
+    world: &Arc<World>,
+    call: usize,
+    load: (u64, Ends),
+) -> Result<Option<Row>, Failed> {
+    load_body(world.clone(), call, load).await
+}
+
+fn keeps(row: &Option<Row>) -> bool {
+    row.as_ref().is_none_or(|row| row.keep)
+}
+
+/// A write that never ends; dropped, it leaves the invalidate to its `Drop`.
+#[invalidates(key = "k<key>", flights = engine)]
+pub(crate) async fn dropped_write(engine: &SingleFlight, key: usize) {
+    std::future::pending::<()>().await;
+}
+
 /// The user's body: reads the source at once and takes its time.
-async fn load_body(world: Arc<World>, call: usize, (takes, ends): (u64, Ends)) -> Result<Row, Failed> {
+async fn load_body(
+    world: Arc<World>,
+    call: usize,
+    (takes, ends): (u64, Ends),
+) -> Result<Option<Row>, Failed> {
     struct Loading(Arc<World>, usize, Option<Ends>);
     impl Drop for Loading {
         fn drop(&mut self) {
@@ -91,7 +140,8 @@ async fn load_body(world: Arc<World>, call: usize, (takes, ends): (u64, Ends)) -
     sleep(Duration::from_millis(takes)).await;
     loading.2 = Some(ends);
     match ends {
-        Ends::Ok => Ok(Row { version, load }),
+        Ends::Ok | Ends::Unkept => Ok(Some(Row { version, load, keep: ends == Ends::Ok })),
+        Ends::Nothing => Ok(None),
         Ends::Fails => Err(Failed::Load(load)),
         // Unlike `panic!` it does not tell the panic hook.
         Ends::Panics => std::panic::resume_unwind(Box::new("planned")),

@@ -15,10 +15,10 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Call AnsweredOwn AnsweredOther AnsweredError Cancelled CancelledLoading
-    LoadBegan LoadOk LoadFailed LoadPanicked LoadDropped LoadUnleased
+    Call AnsweredOwn AnsweredOther AnsweredNothing AnsweredDefault AnsweredError Cancelled CancelledLoading
+    LoadBegan LoadOk LoadFailed LoadPanicked LoadUnkept LoadNothing LoadDropped LoadUnleased
     Paused PausedPastLease Stalled Crashed CrashedLoading
-    Invalidate InvalidateDuringLoad Invalidated InvalidateFailed
+    Invalidate InvalidateDuringLoad Invalidated InvalidateFailed InvalidatePosted
     Outage OutageMet Probe
     RequestLost AnswerLost NoticeLost PostLost HeldUp TimedOut
     Read Watched Granted GrantedForced Fresh Held CoolingDown

@@ -3,7 +3,7 @@
 use singleflight_core::{Losers, OnTimeout};
 
 use crate::event::Kind;
-use crate::plan::{Ends, How, Mood, Net, Op, Plan, Terms, What};
+use crate::plan::{Ends, Face, How, Mood, Net, Op, Plan, Terms, What};
 use crate::run::{Run, run};
 
 const TERMS: Terms = Terms {
@@ -17,6 +17,8 @@ const TERMS: Terms = Terms {
     retry: false,
     cooldown: 0,
     early: 0.0,
+    negative: 60_000,
+    face: Face::ByHand,
 };
 const NET: Net = Net {
     delay: 0,
@@ -34,7 +36,7 @@ fn call(at: u64, process: usize, load: u64, (ends, stall): (Ends, Option<(u64, u
 }
 
 fn invalidate(at: u64, process: usize) -> Op {
-    Op { at, process, what: What::Invalidate { key: 0 } }
+    Op { at, process, what: What::Invalidate { key: 0, dropped: false } }
 }
 
 fn passes(seed: u64, mood: Mood, (terms, net): (Terms, Net), ops: Vec<Op>) -> Run {

@@ -6,13 +6,13 @@ use std::fmt;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use singleflight_core::backend::{
-    Abandon, Acquire, Acquired, Change, Invalidated, LeaseBackend, Medium, Note, Publish, Published,
-    Released, Renewed, Token, Watch,
+    Abandon, Acquire, Acquired, Invalidated, LeaseBackend, Medium, Note, Publish, Published, Released,
+    Renewed, Token, Watch,
 };
 use singleflight_core::entry::Entry;
 use singleflight_core::error::{BackendError, BackendErrorKind};
@@ -21,10 +21,11 @@ use tokio::sync::oneshot;
 use tokio::time::sleep_until;
 
 use crate::event::Kind;
-use crate::ledger::{Fault, number};
+use crate::ledger::number;
 use crate::listen::Listening;
 use crate::plan::Net;
-use crate::world::{State, World};
+use crate::server::{Fate, Server, ready};
+use crate::world::World;
 
 /// One process's connection.
 pub(crate) struct Remote {
@@ -32,22 +33,6 @@ pub(crate) struct Remote {
     net: Net,
     process: usize,
     link: Link,
-}
-
-/// The backend behind the network, and the ledger beside it.
-#[derive(Clone)]
-struct Server {
-    world: Arc<World>,
-    store: Arc<dyn LeaseBackend>,
-    net: Net,
-    process: usize,
-}
-
-/// What becomes of one request.
-struct Fate {
-    arrives: Option<Duration>,
-    back: Duration,
-    answered: bool,
 }
 
 impl Remote {
@@ -96,151 +81,20 @@ impl Remote {
     }
 }
 
-impl Server {
-    /// Decides when a request arrives and whether its answer does; `None` where the process is cut off.
-    fn fate(&self, now: Duration, probes: bool) -> Option<Fate> {
-        let mut state = self.world.lock();
-        let process = &mut state.processes[self.process];
-        if process.dead {
-            return Some(Fate { arrives: None, back: Duration::ZERO, answered: false });
+impl Remote {
+    /// Sends what has no answer; whether it will arrive.
+    fn send(&self, name: &str, step: impl FnOnce(Server, usize) + Send + 'static) -> bool {
+        let (world, key) = (&self.server.world, key_number(name));
+        let now = world.now();
+        let Some(Fate { arrives: Some(arrives), .. }) = self.server.fate(now, false) else { return false };
+        let lost = world.lock().processes[self.process].rng.u64(0..1000) < self.net.posts_lost;
+        if lost {
+            world.note(Kind::PostLost, self.process, key);
+            return false;
         }
-        if now < process.cut_until {
-            if probes {
-                state.record.note(now, Kind::OutageMet, self.process, 0);
-            }
-            return None;
-        }
-        let rng = &mut process.rng;
-        let mut strikes = |often: u64| rng.u64(0..1000) < often;
-        let (lost, held_up, silent) =
-            (strikes(self.net.requests_lost), strikes(self.net.held_up), strikes(self.net.answers_lost));
-        let mut delay = rng.u64(0..=self.net.delay);
-        let back = Duration::from_millis(rng.u64(0..=self.net.delay));
-        delay += if held_up { self.net.timeout * rng.u64(1..4) } else { 0 };
-        let arrives = (now + Duration::from_millis(delay)).max(process.last_arrival);
-        if !lost {
-            process.last_arrival = arrives;
-        }
-        for (struck, kind) in [(lost, Kind::RequestLost), (held_up, Kind::HeldUp), (silent, Kind::AnswerLost)]
-        {
-            if struck {
-                state.record.note(now, kind, self.process, 0);
-            }
-        }
-        Some(Fate { arrives: (!lost).then_some(arrives), back, answered: !silent })
-    }
-
-    /// Does one step, and sends its answer on its way.
-    fn serve<T: Send + 'static>(
-        self,
-        key: usize,
-        back: Duration,
-        answered: bool,
-        sender: oneshot::Sender<Result<T, BackendError>>,
-        step: impl FnOnce(&Self, usize) -> Result<T, BackendError>,
-    ) {
-        let answer = step(&self, key);
-        if answered {
-            let at = self.world.now() + back;
-            self.world.at(at, move || drop(sender.send(answer)));
-        }
-    }
-
-    /// Enters what a step did into the ledger.
-    fn enter(&self, key: usize, what: impl FnOnce(&mut State, Duration) -> (Kind, Fault)) {
-        let now = self.world.now();
-        let mut state = self.world.lock();
-        if state.ledger.expired(key, now) {
-            state.record.note(now, Kind::LeaseExpired, self.process, key);
-        }
-        let (kind, fault) = what(&mut state, now);
-        state.record.note(now, kind, self.process, key);
-        if let Some((promise, words)) = fault {
-            state.violate(promise, || words);
-        }
-    }
-
-    /// Sends a notice to everyone who watches the key, each in its own time if at all.
-    fn notify(&self, key: usize, change: &Change) {
-        let now = self.world.now();
-        let mut state = self.world.lock();
-        let watches: Vec<(u64, usize)> = state
-            .ledger
-            .watches
-            .iter()
-            .filter(|(_, w)| w.key == key)
-            .map(|(id, w)| (*id, w.process))
-            .collect();
-        for (id, process) in watches {
-            let to = &mut state.processes[process];
-            let lost = to.rng.u64(0..1000) < self.net.notices_lost || now < to.cut_until;
-            let at = now + Duration::from_millis(to.rng.u64(0..=self.net.delay));
-            if lost {
-                state.record.note(now, Kind::NoticeLost, process, key);
-                continue;
-            }
-            drop(state);
-            let (world, change) = (self.world.clone(), change.clone());
-            self.world.at(at, move || {
-                let mut state = world.lock();
-                let Some(watched) = state.ledger.watches.get_mut(&id) else { return };
-                watched.inbox.push(change);
-                let waker = watched.waker.take();
-                drop(state);
-                waker.into_iter().for_each(Waker::wake);
-            });
-            state = self.world.lock();
-        }
-    }
-
-    fn acquire(&self, key: usize, request: Acquire<'_>) -> Result<Acquired, BackendError> {
-        let answer = ready(self.store.acquire(request))?;
-        self.enter(key, |state, now| match &answer {
-            Acquired::Granted => {
-                let kind = if request.force { Kind::GrantedForced } else { Kind::Granted };
-                let token = number(&request.token);
-                (kind, state.ledger.granted(self.process, key, token, now, request.ttl))
-            }
-            Acquired::Fresh => (Kind::Fresh, None),
-            Acquired::Held { .. } => (Kind::Held, None),
-            _ => (Kind::CoolingDown, None),
-        });
-        Ok(answer)
-    }
-
-    fn publish(&self, key: usize, request: Publish<'_>) -> Result<Published, BackendError> {
-        let (token, hard) = (number(&request.token), request.hard_ttl);
-        let answer = ready(self.store.publish(request))?;
-        let mut new = false;
-        self.enter(key, |state, now| {
-            if answer != Published::Stored {
-                return (Kind::Refused, None);
-            }
-            let (stored, fault) = state.ledger.stored(key, token, now, hard);
-            new = stored;
-            (if stored { Kind::Stored } else { Kind::StoredRepeat }, fault)
-        });
-        if new {
-            self.notify(key, &Change::Published);
-        }
-        Ok(answer)
-    }
-
-    fn abandon(&self, key: usize, request: Abandon<'_>) -> Result<Released, BackendError> {
-        let answer = ready(self.store.abandon(request))?;
-        let freed = answer == Released::Freed;
-        self.enter(key, |state, now| {
-            if freed {
-                (Kind::Freed, state.ledger.freed(key, number(&request.token), now))
-            } else {
-                (Kind::NotOwned, None)
-            }
-        });
-        if freed {
-            let failure = request.failure.map(Into::into);
-            self.notify(key, &Change::Abandoned { grant: request.token, failure });
-        }
-        Ok(answer)
+        let server = self.server.clone();
+        world.at(arrives, move || step(server, key));
+        true
     }
 }
 
@@ -265,8 +119,15 @@ impl LeaseBackend for Remote {
     async fn acquire(&self, request: Acquire<'_>) -> Result<Acquired, BackendError> {
         let (name, token) = (request.key.to_owned(), request.token);
         let (ttl, kind, force, waited_on) = (request.ttl, request.kind, request.force, request.waited_on);
+        let despite = request.despite_cooldown;
         let step = move |server: &Server, key| {
-            server.acquire(key, Acquire::new(&name, token, ttl, kind).forced(force).waited_on(waited_on))
+            server.acquire(
+                key,
+                Acquire::new(&name, token, ttl, kind)
+                    .forced(force)
+                    .waited_on(waited_on)
+                    .despite_cooldown(despite),
+            )
         };
         let answer = self.ask(request.key, step).await?;
         if answer == Acquired::Granted {
@@ -326,32 +187,31 @@ impl LeaseBackend for Remote {
 
     async fn invalidate(&self, key: &str) -> Result<Invalidated, BackendError> {
         let name = key.to_owned();
-        self.ask(key, move |server, key| {
-            let answer = ready(server.store.invalidate(&name))?;
-            server.enter(key, |state, now| {
-                state.ledger.invalidated(key, now);
-                (Kind::Invalidated, None)
-            });
-            server.notify(key, &Change::Invalidated);
-            Ok(answer)
-        })
-        .await
+        self.ask(key, move |server, key| server.invalidate(key, &name)).await
     }
 
     fn post(&self, note: Note) {
-        let Note::Abandon { key: name, token, failure, cooldown } = note else { return };
-        let (world, key) = (&self.server.world, key_number(&name));
-        let now = world.now();
-        world.lock().ledger.given_up(number(&token));
-        let Some(Fate { arrives: Some(arrives), .. }) = self.server.fate(now, false) else { return };
-        let lost = world.lock().processes[self.process].rng.u64(0..1000) < self.net.posts_lost;
-        if lost {
-            return world.note(Kind::PostLost, self.process, key);
+        match note {
+            Note::Abandon { key: name, token, failure, cooldown } => {
+                self.server.world.lock().ledger.given_up(number(&token));
+                self.send(&name.clone(), move |server, key| {
+                    let _ = server.abandon(key, abandon(&name, token, failure.as_deref(), cooldown));
+                });
+            }
+            Note::Invalidate { key: name } => {
+                let key = key_number(&name);
+                let version = self.server.world.lock().keys[key].version;
+                let sent = self.send(&name.clone(), move |server, key| {
+                    let _ = server.invalidate(key, &name);
+                    server.world.lock().arrived(key, version);
+                });
+                if sent {
+                    // One connection: whatever this process asks from now on is asked after it.
+                    self.server.world.lock().forgotten(self.process, key, version);
+                }
+            }
+            _ => {}
         }
-        let server = self.server.clone();
-        world.at(arrives, move || {
-            let _ = server.abandon(key, abandon(&name, token, failure.as_deref(), cooldown));
-        });
     }
 
     fn link(&self) -> Option<&Link> {
@@ -363,14 +223,6 @@ fn abandon<'a>(key: &'a str, token: Token, failure: Option<&'a str>, cooldown: D
     let mut request = Abandon::new(key, token);
     (request.failure, request.cooldown) = (failure, cooldown);
     request
-}
-
-/// In-process stores answer at once.
-fn ready<T>(step: impl Future<Output = T>) -> T {
-    match pin!(step).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(answer) => answer,
-        Poll::Pending => panic!("the store behind the network does not answer at once"),
-    }
 }
 
 pub(crate) fn key_name(key: usize) -> &'static str {

@@ -44,6 +44,17 @@ pub(crate) struct Terms {
     pub(crate) retry: bool,
     pub(crate) cooldown: Ms,
     pub(crate) early: f64,
+    /// The hard TTL of nothing.
+    pub(crate) negative: Ms,
+    pub(crate) face: Face,
+}
+
+/// What the calls are made of; functions that differ share no values, so a schedule has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Face {
+    ByHand,
+    /// Which has a default, may find nothing, and need not keep what it finds.
+    Annotated,
 }
 
 /// What the network does; losses in 1000.
@@ -78,9 +89,10 @@ pub(crate) enum What {
         stall: Option<(Ms, Ms)>,
         how: How,
     },
-    /// A write to the source, then an invalidate.
+    /// A write to the source, then an invalidate; a write that is dropped leaves that to its `Drop`.
     Invalidate {
         key: usize,
+        dropped: bool,
     },
     /// None of the process's futures is polled for this long.
     Pause {
@@ -101,6 +113,10 @@ pub(crate) enum Ends {
     Ok,
     Fails,
     Panics,
+    /// With a value that is not to be kept.
+    Unkept,
+    /// With `None`.
+    Nothing,
 }
 
 /// How a call is made.
@@ -127,6 +143,7 @@ impl Terms {
             .retry_errors(self.retry)
             .error_cooldown(ms(self.cooldown))
             .early(self.early)
+            .negative_ttl(ms(self.negative))
     }
 }
 
@@ -177,7 +194,7 @@ impl Plan {
         let lasts =
             *pick(rng, &[5, 20, self.terms.lease, 2 * self.terms.lease + 10, 5 * self.terms.lease, 1500]);
         let what = match (self.mood, rng.u32(0..100)) {
-            (_, 0..12) => What::Invalidate { key },
+            (_, 0..12) => What::Invalidate { key, dropped: rng.u32(0..4) == 0 },
             (Mood::Lively | Mood::Rough, 12..18) => What::Pause { lasts },
             (Mood::Lively | Mood::Rough, 18..22) => What::Crash,
             (Mood::Rough, 22..29) => What::Outage { lasts, everyone: rng.bool() },
@@ -200,6 +217,8 @@ impl Plan {
         let ends = match rng.u32(0..100) {
             0..16 => Ends::Fails,
             16..22 => Ends::Panics,
+            22..30 if self.terms.face == Face::Annotated => Ends::Unkept,
+            30..45 if self.terms.face == Face::Annotated => Ends::Nothing,
             _ => Ends::Ok,
         };
         let cancel = (rng.u32(0..100) < 18).then(|| rng.u64(0..=load + 20));
@@ -215,7 +234,10 @@ impl Plan {
 
 fn terms(rng: &mut Rng, mood: Mood) -> Terms {
     let lease = *pick(rng, &[30, 60, 100]);
-    let losers = *pick(rng, &[Losers::Stale, Losers::Stale, Losers::Wait, Losers::Fail]);
+    let face = if rng.u32(0..3) == 0 { Face::Annotated } else { Face::ByHand };
+    let losers = *pick(rng, &[Losers::Stale, Losers::Stale, Losers::Wait, Losers::Fail, Losers::Default]);
+    // Calls by hand have no default.
+    let losers = if face == Face::ByHand && losers == Losers::Default { Losers::Stale } else { losers };
     if mood == Mood::Calm {
         // Long enough for every load in a row, and longer than any schedule.
         let (ttl, wait) = (60_000, 30_000);
@@ -230,6 +252,8 @@ fn terms(rng: &mut Rng, mood: Mood) -> Terms {
             retry: rng.bool(),
             cooldown: 0,
             early: 0.0,
+            negative: ttl,
+            face,
         };
     }
     let ttl = *pick(rng, &[50, 200, 600, 5000]);
@@ -245,6 +269,8 @@ fn terms(rng: &mut Rng, mood: Mood) -> Terms {
         retry: rng.u32(0..3) == 0,
         cooldown: *pick(rng, &[0, 0, 40, 300]),
         early: *pick(rng, &[0.0, 0.0, 0.0, 1.0]),
+        negative: *pick(rng, &[ttl, ttl / 10]),
+        face,
     }
 }
 

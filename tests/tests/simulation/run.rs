@@ -66,7 +66,9 @@ impl Slots {
         let process = world.lock().new_process(self.plan.seed);
         let remote = Remote::new(world.clone(), self.store.clone(), self.plan.net, process);
         let clock = Clock::system().seeded(self.plan.seed.wrapping_mul(31).wrapping_add(process as u64));
-        (process, SingleFlight::builder().backend(Arc::new(remote)).clock(clock).build())
+        let engine = SingleFlight::builder().backend(Arc::new(remote)).clock(clock).build();
+        engine.override_policy("row", self.policy).expect("schedules have sound policies");
+        (process, engine)
     }
 }
 

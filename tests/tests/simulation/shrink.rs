@@ -3,7 +3,7 @@
 use singleflight_core::testing::Fault;
 use singleflight_core::{Losers, OnTimeout};
 
-use crate::plan::{Ends, How, Plan, What};
+use crate::plan::{Ends, Face, How, Plan, What};
 use crate::run::run;
 
 /// The smallest schedule found that fails in the same way.
@@ -63,7 +63,10 @@ const SIMPLER: &[fn(&mut Plan)] = &[
     |plan| plan.terms.cooldown = 0,
     |plan| plan.terms.retry = false,
     |plan| plan.terms.soft = plan.terms.ttl,
-    |plan| (plan.terms.ttl, plan.terms.soft) = (60_000, 60_000),
+    |plan| plan.terms.negative = plan.terms.ttl,
+    |plan| (plan.terms.ttl, plan.terms.soft, plan.terms.negative) = (60_000, 60_000, 60_000),
+    // What only annotated functions have means nothing to calls by hand.
+    |plan| plan.terms.face = Face::ByHand,
     |plan| plan.terms.losers = Losers::Stale,
     |plan| plan.terms.on_timeout = OnTimeout::Load,
     |plan| plan.terms.max_hold = 20 * plan.terms.lease,
@@ -89,6 +92,11 @@ const SIMPLER_OPS: &[fn(&mut What)] = &[
     |what| {
         if let What::Call { how, .. } = what {
             *how = How::Plain;
+        }
+    },
+    |what| {
+        if let What::Invalidate { dropped, .. } = what {
+            *dropped = false;
         }
     },
 ];

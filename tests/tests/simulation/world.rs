@@ -95,6 +95,8 @@ pub(crate) struct Load {
     pub(crate) call: usize,
     pub(crate) process: usize,
     pub(crate) key: usize,
+    /// Of the source, as it read it.
+    pub(crate) version: u32,
     pub(crate) began: Duration,
     pub(crate) ended: Option<Duration>,
     pub(crate) gave: Option<Ends>,
@@ -114,6 +116,8 @@ pub(crate) enum Answer {
     /// A load's own error.
     Load(usize),
     Flight(singleflight_core::FlightErrorKind),
+    Nothing,
+    Default,
     Panic,
 }
 
@@ -270,6 +274,7 @@ impl State {
             call,
             process,
             key,
+            version: self.keys[key].version,
             began: now,
             ended: None,
             gave: None,
@@ -300,6 +305,8 @@ impl State {
             Some(Ends::Ok) => Kind::LoadOk,
             Some(Ends::Fails) => Kind::LoadFailed,
             Some(Ends::Panics) => Kind::LoadPanicked,
+            Some(Ends::Unkept) => Kind::LoadUnkept,
+            Some(Ends::Nothing) => Kind::LoadNothing,
             None => Kind::LoadDropped,
         };
         self.record.note(now, kind, process, load);
@@ -329,6 +336,16 @@ impl State {
         if ok {
             self.keys[key].floor = self.keys[key].floor.max(version);
         }
+        self.forgotten(process, key, version);
+    }
+
+    /// An invalidate that nobody waits for has arrived.
+    pub(crate) fn arrived(&mut self, key: usize, version: u32) {
+        self.keys[key].floor = self.keys[key].floor.max(version);
+    }
+
+    /// A process itself is not to see an older version from now on.
+    pub(crate) fn forgotten(&mut self, process: usize, key: usize, version: u32) {
         let own = &mut self.processes[process].floors[key];
         *own = (*own).max(version);
         for load in self.loads.iter_mut().filter(|load| load.key == key && load.process == process) {
