@@ -88,7 +88,8 @@ impl<'a, R> Call<'a, R> {
             Medium::Bytes if value.wire.is_none() => {
                 crate::backend::LeaseBackend::peek(&*engine.local, self.key)?
             }
-            _ => return None,
+            Medium::Bytes => engine.near.as_ref()?.peek(self.key)?,
+            Medium::Nothing => return None,
         };
         let site = engine.sites.get(self.site.index(), self.site.name());
         let (version, beta) = site.hit_terms(self.policy);
@@ -101,7 +102,11 @@ impl<'a, R> Call<'a, R> {
         }
         let Payload::Value(stored) = &entry.payload else { return None };
         let result = self.typed.give(&**stored)?;
-        site.hit();
+        if entry.stamp.codec == 0 {
+            site.hit()
+        } else {
+            site.near_hit()
+        }
         Some(result)
     }
 

@@ -20,6 +20,7 @@ use crate::flight::{Blocked, Flight, FlightId, FlightTable, Follow, Followed, Jo
 use crate::lease::{Failed, Found, Keeper, Outcome};
 use crate::link::Link;
 use crate::lookup::Looked;
+use crate::near::Near;
 use crate::observe::{Count, Event, Observer, SiteState, Sites};
 use crate::policy::{Losers, OnTimeout, Terms};
 use crate::route::Route;
@@ -34,6 +35,8 @@ pub(crate) struct Engine {
     /// Values that stay in this process: those of `local` functions, and for a moment those loaded while the backend
     /// is away.
     pub(crate) local: Arc<MemoryBackend>,
+    /// Copies of what the backend keeps.
+    pub(crate) near: Option<Arc<Near>>,
     pub(crate) own_link: Link,
     pub(crate) namespace: Box<str>,
     pub(crate) codec: Codec,

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::backend::{LeaseBackend, MemoryBackend, Note};
+use crate::backend::{LeaseBackend, Medium, MemoryBackend, Note};
 use crate::clock::Clock;
 use crate::codec::Codec;
 use crate::config::{BackendChoice, ConfigError};
@@ -18,6 +18,7 @@ use crate::flight::FlightTable;
 use crate::lease::Keeper;
 use crate::link::Link;
 use crate::manual::Manual;
+use crate::near::{Near, NearTerms};
 use crate::observe::{Observer, Sites, Statistics};
 use crate::policy::Policy;
 
@@ -162,7 +163,8 @@ impl SingleFlight {
     /// What this engine has counted so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        self.engine.sites.statistics()
+        let near = self.engine.near.as_ref().map(|near| near.figures());
+        Statistics { near, ..self.engine.sites.statistics() }
     }
 
     /// How many flights are in progress.
@@ -212,6 +214,8 @@ pub struct SingleFlightBuilder {
     jitter: bool,
     hold: Duration,
     auto: AutoLease,
+    near: Option<(u64, Duration)>,
+    near_unheard: Duration,
 }
 
 impl Default for SingleFlightBuilder {
@@ -225,6 +229,8 @@ impl Default for SingleFlightBuilder {
             jitter: true,
             hold: Duration::from_secs(1),
             auto: AutoLease::new(),
+            near: None,
+            near_unheard: Duration::from_secs(2),
         }
     }
 }
@@ -278,18 +284,43 @@ impl SingleFlightBuilder {
         self
     }
 
+    /// Keeps up to about `capacity` values in this process, decoded, in front of a backend that keeps bytes: a hit on
+    /// such a copy costs no round trip. Default: none are kept.
+    ///
+    /// A copy is fresh for no longer than the backend said, and never for longer than `max_age`. It is dropped when the
+    /// backend tells that its key was invalidated or filled elsewhere, which takes as long as a message takes to arrive;
+    /// should the message be lost, the copy is seen until `max_age` is over. This process's own invalidations drop it
+    /// before they return. Stale copies are never kept.
+    pub fn near(mut self, capacity: u64, max_age: Duration) -> Self {
+        self.near = Some((capacity, max_age));
+        self
+    }
+
+    /// How long copies live while the backend tells nothing, because the subscription was lost or there is none.
+    /// Default: 2 s.
+    pub fn near_unheard(mut self, max_age: Duration) -> Self {
+        self.near_unheard = max_age;
+        self
+    }
+
     /// The engine.
     #[must_use]
     pub fn build(self) -> SingleFlight {
-        let Self { backend, namespace, codec, clock, observer, jitter, hold, auto } = self;
+        let Self { backend, namespace, codec, clock, observer, jitter, hold, auto, near, near_unheard } =
+            self;
         let memory = || Arc::new(MemoryBackend::builder().clock(clock.clone()).build());
         let local = memory();
         let backend = backend.unwrap_or_else(|| memory());
         let table = FlightTable::new(Keeper::new(clock.clone()), clock.now());
         let (own_link, sites) = (Link::new(), Sites::new());
+        let near = near.filter(|_| backend.medium() == Medium::Bytes).map(|(capacity, max_age)| {
+            let unheard = near_unheard.min(max_age);
+            Near::new(NearTerms { capacity, max_age, unheard }, clock.clone())
+        });
         let engine = Engine {
             backend,
             local,
+            near,
             own_link,
             namespace,
             codec,

@@ -58,6 +58,7 @@ mod lease;
 pub mod link;
 mod lookup;
 mod manual;
+mod near;
 pub mod observe;
 mod option;
 mod owned;

@@ -7,6 +7,7 @@ use crate::engine::Request;
 use crate::entry::{Entry, Payload};
 use crate::flight::Lead;
 use crate::lease::{Found, Keeper};
+use crate::near::{Fresh, Near, Ticket};
 use crate::observe::{Count, Event, Warning};
 use crate::route::Route;
 use crate::wait::alive;
@@ -30,8 +31,12 @@ impl Request {
         let entry = if route.store.medium() == Medium::Values {
             route.store.peek(&route.key)
         } else {
+            let near = self.engine.near_ticket(&self.id.key);
             let read = alive(lead, self, route.store.read(&route.key)).await;
             self.engine.note(&route.store, &read);
+            if let (Some((near, ticket)), Ok(Some(entry))) = (near, &read) {
+                return self.judge_near(entry.clone(), route, near, ticket);
+            }
             match read {
                 Ok(entry) => entry,
                 Err(error) => {
@@ -42,6 +47,16 @@ impl Request {
             }
         };
         self.judge(entry, route)
+    }
+
+    /// What an entry means to this call; a fresh one is kept for later calls.
+    fn judge_near(&self, entry: Entry, route: &Route, near: &Near, ticket: Ticket) -> Looked {
+        let (stamp, fresh_for) = (entry.stamp, entry.fresh_for);
+        let looked = self.judge(Some(entry), route);
+        if let Looked::Fresh(found) = &looked {
+            near.found(&self.id.key, ticket, Fresh { value: found.value.clone(), stamp, fresh_for });
+        }
+        looked
     }
 
     /// What an entry means to this call.

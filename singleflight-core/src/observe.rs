@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::fill_times::FillTimes;
+pub use crate::near::NearFigures;
 use crate::policy::Policy;
 use crate::sync::{Mutex, lock};
 
@@ -67,6 +68,8 @@ macro_rules! counters {
         pub struct Figures {
             /// Calls answered with a fresh stored value.
             pub hits: u64,
+            /// Of these, calls answered with a copy in front of the backend.
+            pub near_hits: u64,
             $($(#[$doc])* pub $field: u64,)*
             /// Half of the recent fills took no longer; the largest of several functions.
             pub fill_p50: Duration,
@@ -79,7 +82,8 @@ macro_rules! counters {
         impl Figures {
             fn of(site: &SiteState) -> Self {
                 Self {
-                    hits: site.hits.get(),
+                    hits: site.hits.get() + site.near_hits.get(),
+                    near_hits: site.near_hits.get(),
                     $($field: site.get(Count::$variant),)*
                     fill_p50: site.times.quantile(0.5).unwrap_or_default(),
                     fill_p99: site.times.quantile(0.99).unwrap_or_default(),
@@ -90,6 +94,7 @@ macro_rules! counters {
             /// Adds the figures of another function.
             pub fn add(&mut self, other: &Self) {
                 self.hits += other.hits;
+                self.near_hits += other.near_hits;
                 $(self.$field += other.$field;)*
                 self.fill_p50 = self.fill_p50.max(other.fill_p50);
                 self.fill_p99 = self.fill_p99.max(other.fill_p99);
@@ -146,6 +151,7 @@ counters! {
 pub(crate) struct SiteState {
     pub(crate) name: &'static str,
     hits: Sharded,
+    near_hits: Sharded,
     counts: [AtomicU64; COUNTS],
     /// Whether `policy` is set; the only thing a hit reads.
     overridden: AtomicBool,
@@ -172,6 +178,7 @@ impl SiteState {
         Self {
             name,
             hits: Sharded::default(),
+            near_hits: Sharded::default(),
             counts,
             overridden: AtomicBool::new(false),
             policy: Mutex::new(None),
@@ -183,6 +190,10 @@ impl SiteState {
 
     pub(crate) fn hit(&self) {
         self.hits.add();
+    }
+
+    pub(crate) fn near_hit(&self) {
+        self.near_hits.add();
     }
 
     pub(crate) fn count(&self, what: Count) {
@@ -320,6 +331,8 @@ pub struct Statistics {
     pub total: Figures,
     /// Each function's, by label.
     pub functions: Vec<(&'static str, Figures)>,
+    /// The near cache's, where there is one.
+    pub near: Option<NearFigures>,
 }
 
 impl Statistics {

@@ -9,6 +9,7 @@ use crate::error::{BackendError, BackendErrorKind};
 use crate::fill::Leader;
 use crate::flight::Lead;
 use crate::lease::{Filled, Lease, Outcome, Stage};
+use crate::near::Fresh;
 use crate::observe::{Count, Event};
 use crate::typed::Loaded;
 
@@ -46,12 +47,19 @@ impl Leader {
         if let Some(lead) = &self.lead {
             lead.set_stage(Stage::Filled(lease.clone(), filled.clone()));
         }
-        let mut published = self.store(&lease, &payload, &filled).await;
+        let engine = self.engine.clone();
+        let near = engine.near_ticket(&self.key).filter(|_| lease.store.medium() == Medium::Bytes);
+        let ttls = self.ttls(lease.brief, filled.negative);
+        let stamp = self.stamp(&lease, &payload, filled.took);
+        let mut published = store(&lease, &payload, stamp, ttls).await;
         if matches!(&published, Err(error) if error.kind() == BackendErrorKind::Timeout) {
-            published = self.store(&lease, &payload, &filled).await;
+            published = store(&lease, &payload, stamp, ttls).await;
         }
-        self.engine.note(&lease.store, &published);
+        engine.note(&lease.store, &published);
         let stored = matches!(published, Ok(Published::Stored));
+        if let (true, Some((near, ticket))) = (stored, near) {
+            near.stored(&self.key, ticket, Fresh { value: filled.value.clone(), stamp, fresh_for: ttls.0 });
+        }
         match published {
             Ok(Published::Stored) => {
                 self.lease = None;
@@ -125,17 +133,9 @@ impl Leader {
         (wire.encode)(self.engine.codec, &**value).map(Payload::Bytes).map_err(|error| error.to_string())
     }
 
-    async fn store(
-        &self,
-        lease: &Lease,
-        payload: &Payload,
-        filled: &Filled,
-    ) -> Result<Published, BackendError> {
+    fn stamp(&self, lease: &Lease, payload: &Payload, took: Duration) -> Stamp {
         let codec = if matches!(payload, Payload::Bytes(_)) { self.engine.codec.number() } else { 0 };
-        let stamp = Stamp::new(self.kind, codec, filled.took, lease.token);
-        let (soft, hard) = self.ttls(lease.brief, filled.negative);
-        let request = Publish::new(&lease.key, lease.token, payload.clone(), stamp, soft, hard);
-        lease.store.publish(request).await
+        Stamp::new(self.kind, codec, took, lease.token)
     }
 
     /// The soft and the hard TTL, shortened by one random factor, so that keys filled together do not expire together.
@@ -153,4 +153,13 @@ impl Leader {
         let shorten = |ttl: Duration| ttl.mul_f64(factor).max(Duration::from_millis(1));
         (shorten(soft), shorten(hard))
     }
+}
+
+async fn store(
+    lease: &Lease,
+    payload: &Payload,
+    stamp: Stamp,
+    (soft, hard): (Duration, Duration),
+) -> Result<Published, BackendError> {
+    lease.store.publish(Publish::new(&lease.key, lease.token, payload.clone(), stamp, soft, hard)).await
 }

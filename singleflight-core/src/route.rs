@@ -6,6 +6,7 @@ use crate::backend::{LeaseBackend, Medium, Note};
 use crate::engine::{Course, Engine, Request};
 use crate::error::BackendError;
 use crate::link::{Admission, Link, Probe};
+use crate::near::{Near, Ticket};
 
 /// Which store a call goes to.
 #[derive(Clone)]
@@ -32,9 +33,19 @@ impl Engine {
     /// Takes `key` out of this process: its flights, and what is kept of it here.
     pub(crate) fn forget(&self, key: &Arc<str>) {
         self.table.detach(key);
+        if let Some(near) = &self.near {
+            near.forget(key);
+        }
         for brief in [false, true] {
             self.local.post(Note::Invalidate { key: self.here(key, brief).key });
         }
+    }
+
+    /// The near cache, with a ticket for what the backend is about to be asked.
+    pub(crate) fn near_ticket(&self, key: &str) -> Option<(&Arc<Near>, Ticket)> {
+        let near = self.near.as_ref()?;
+        near.listen(&self.backend, &self.namespace);
+        Some((near, near.ticket(key)))
     }
 
     /// Tells the link what became of a step.

@@ -24,6 +24,11 @@ pub trait Harness: Send + Sync {
     /// How many leases are in force.
     async fn leases(&self) -> usize;
 
+    /// What else engines are made with.
+    fn prepare(&self, builder: SingleFlightBuilder) -> SingleFlightBuilder {
+        builder
+    }
+
     /// What goes before every key; a server that is shared by tests needs one per harness.
     fn namespace(&self) -> &str {
         ""
@@ -50,7 +55,7 @@ impl dyn Harness + '_ {
     pub fn process_with(&self, set: impl FnOnce(SingleFlightBuilder) -> SingleFlightBuilder) -> Process {
         let way = Arc::new(Way::to(self.backend()));
         let builder = SingleFlight::builder().backend(way.clone()).namespace(self.namespace()).jitter(false);
-        Process { flights: set(builder).build(), way }
+        Process { flights: set(self.prepare(builder)).build(), way }
     }
 
     /// Waits until no lease is in force: what is freed in a `Drop` may take a moment.
@@ -209,6 +214,25 @@ impl Harness for Bytes {
 
     async fn leases(&self) -> usize {
         self.0.residue().leases
+    }
+}
+
+/// The store of bytes, with copies in front of it in each process.
+#[derive(Debug, Default)]
+pub struct Near(Bytes);
+
+#[async_trait]
+impl Harness for Near {
+    fn backend(&self) -> Arc<dyn LeaseBackend> {
+        self.0.backend()
+    }
+
+    async fn leases(&self) -> usize {
+        self.0.leases().await
+    }
+
+    fn prepare(&self, builder: SingleFlightBuilder) -> SingleFlightBuilder {
+        builder.near(1000, Duration::from_secs(600))
     }
 }
 

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use singleflight_core::backend::{
-    Abandon, Acquire, Acquired, Change, Changes, Invalidated, Medium, Note, Publish, Published, Released,
-    Renewed, Token, Watch,
+    Abandon, Acquire, Acquired, Change, Changes, Invalidated, Medium, News, Note, Publish, Published,
+    Released, Renewed, Token, Watch,
 };
 use singleflight_core::entry::Entry;
 use singleflight_core::error::BackendErrorKind;
 use singleflight_core::link::Link;
 use singleflight_core::testing::{Method, Moment};
 use singleflight_core::{BackendError, LeaseBackend};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 /// A backend as one process reaches it.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ pub struct Way {
     link: Link,
     down: AtomicBool,
     deaf: AtomicBool,
+    feed_deaf: watch::Sender<bool>,
     plan: Mutex<Plan>,
 }
 
@@ -70,6 +71,7 @@ impl Way {
             link: Link::new(),
             down: AtomicBool::new(false),
             deaf: AtomicBool::new(false),
+            feed_deaf: watch::Sender::new(false),
             plan: Mutex::default(),
         }
     }
@@ -82,6 +84,11 @@ impl Way {
     /// Whether watches hear nothing.
     pub fn set_deaf(&self, deaf: bool) {
         self.deaf.store(deaf, Ordering::SeqCst);
+    }
+
+    /// Loses the subscription to what changes, or has it back.
+    pub fn set_feed_deaf(&self, deaf: bool) {
+        self.feed_deaf.send_replace(deaf);
     }
 
     /// The next `n` calls of the method fail in this way, before they are done or after.
@@ -199,12 +206,39 @@ impl LeaseBackend for Way {
         }
     }
 
-    fn changes(&self) -> Option<Box<dyn Changes>> {
-        self.inner.changes()
+    fn changes(&self, prefix: &str) -> Option<Box<dyn Changes>> {
+        let inner = self.inner.changes(prefix)?;
+        Some(Box::new(Feed { inner, deaf: self.feed_deaf.subscribe() }))
     }
 
     fn link(&self) -> Option<&Link> {
         Some(&self.link)
+    }
+}
+
+/// The feed of changes, of which nothing is told while it is deaf.
+#[derive(Debug)]
+struct Feed {
+    inner: Box<dyn Changes>,
+    deaf: watch::Receiver<bool>,
+}
+
+#[async_trait]
+impl Changes for Feed {
+    async fn next(&mut self) -> News {
+        loop {
+            tokio::select! {
+                biased;
+                _ = self.deaf.changed() => {
+                    return if *self.deaf.borrow_and_update() { News::Deaf } else { News::Listening };
+                }
+                news = self.inner.next() => {
+                    if !*self.deaf.borrow() {
+                        return news;
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -10,6 +10,12 @@ mod bytes {
     singleflight_tests::promises!(singleflight_tests::harness::Bytes::default());
 }
 
+/// On bytes, with copies in front of them.
+mod near {
+    singleflight_tests::promises!(singleflight_tests::harness::Near::default());
+    singleflight_tests::near_promises!(singleflight_tests::harness::Bytes::default());
+}
+
 /// The list of promises is made by hand.
 #[test]
 fn every_promise_is_on_the_list() {

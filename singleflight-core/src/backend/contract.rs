@@ -117,9 +117,12 @@ pub trait LeaseBackend: Send + Sync + fmt::Debug + 'static {
     /// guarantee. Atomic as the step itself.
     fn post(&self, note: Note);
 
-    /// Entries that change in the store from now on, for copies kept in front of it; `None` where there is no such
-    /// feed.
-    fn changes(&self) -> Option<Box<dyn Changes>> {
+    /// What changes in the store, of the keys that begin with `prefix`, for copies kept in front of it; `None` where
+    /// there is no such feed.
+    ///
+    /// Dropping the feed ends it and leaves nothing behind.
+    fn changes(&self, prefix: &str) -> Option<Box<dyn Changes>> {
+        let _ = prefix;
         None
     }
 
@@ -375,11 +378,44 @@ pub enum Change {
 /// All keys that change; see [`LeaseBackend::changes`].
 #[async_trait]
 pub trait Changes: Send + fmt::Debug {
-    /// The next key that was published or invalidated; `None` when some may have been missed.
+    /// The next news, in the order in which things happened to each key. The first is [`News::Listening`].
     ///
     /// # Cancel safety
-    /// Dropping the future loses no change.
-    async fn next(&mut self) -> Option<Arc<str>>;
+    /// Dropping the future loses no news.
+    async fn next(&mut self) -> News;
+}
+
+/// What a feed of changes tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum News {
+    /// From now on every change is told. Some before this may have been missed.
+    Listening,
+    /// From now on nothing is told, until it listens again.
+    Deaf,
+    /// A value was stored.
+    Published {
+        /// The key.
+        key: Arc<str>,
+        /// The grant under which it was stored.
+        grant: Token,
+    },
+    /// A key was invalidated.
+    Invalidated {
+        /// The key.
+        key: Arc<str>,
+    },
+}
+
+impl News {
+    /// The key that changed.
+    #[must_use]
+    pub const fn key(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Published { key, .. } | Self::Invalidated { key } => Some(key),
+            Self::Listening | Self::Deaf => None,
+        }
+    }
 }
 
 /// A value shared in this process.

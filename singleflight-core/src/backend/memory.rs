@@ -13,14 +13,15 @@ use async_trait::async_trait;
 use tokio::sync::broadcast;
 
 use self::shard::Shard;
-use self::stored::{Hold, Stored};
+pub(crate) use self::stored::Hold;
+use self::stored::Stored;
 use self::watch::{MemoryChanges, MemoryWatch};
 use super::{
-    Abandon, Acquire, Acquired, Changes, Invalidated, LeaseBackend, Medium, Note, Publish, Published,
+    Abandon, Acquire, Acquired, Changes, Invalidated, LeaseBackend, Medium, News, Note, Publish, Published,
     Released, Renewed, Token, Watch,
 };
 use crate::clock::{Clock, far};
-use crate::entry::{Entry, Kind};
+use crate::entry::{Entry, Kind, Payload, Stamp};
 use crate::error::BackendError;
 
 /// Keeps values in this process, shared and never serialized, bounded by their number.
@@ -49,7 +50,7 @@ struct Shared {
     shards: Box<[Mutex<Shard>]>,
     hasher: RandomState,
     /// Made by the first who listens.
-    feed: OnceLock<broadcast::Sender<Arc<str>>>,
+    feed: OnceLock<broadcast::Sender<News>>,
 }
 
 /// Makes a [`MemoryBackend`].
@@ -189,7 +190,7 @@ impl Shared {
         shard.sweep_if_due(now, &self.entries);
         drop(shard);
         woken.published();
-        self.tell(&key);
+        self.tell(|| News::Published { key, grant: request.token });
         Published::Stored
     }
 
@@ -216,16 +217,31 @@ impl Shared {
         let woken = shard.void(key, now);
         drop(shard);
         woken.invalidated();
-        if self.feed.get().is_some() {
-            self.tell(&Arc::from(key));
-        }
+        self.tell(|| News::Invalidated { key: key.into() });
         if removed { Invalidated::Removed } else { Invalidated::Absent }
     }
 
-    fn tell(&self, key: &Arc<str>) {
+    /// Stores a copy of another store's entry; fresh until it is gone.
+    fn keep(&self, key: &Arc<str>, payload: Payload, stamp: Stamp, until: Instant) {
+        let _hold = Hold::begin();
+        let mut shard = self.lock(key);
+        shard.remember(key.clone(), until);
+        self.entries.insert(key.clone(), Stored::new(payload, stamp, until, until));
+        shard.sweep_if_due(self.clock.now(), &self.entries);
+    }
+
+    /// Removes a copy; `false` if there was none.
+    fn discard(&self, key: &str) -> bool {
+        let _hold = Hold::begin();
+        let mut shard = self.lock(key);
+        shard.forget(key);
+        self.entries.remove(key).is_some()
+    }
+
+    fn tell(&self, news: impl FnOnce() -> News) {
         if let Some(feed) = self.feed.get() {
             // An error only says that nobody listens any more.
-            let _ = feed.send(key.clone());
+            let _ = feed.send(news());
         }
     }
 }
@@ -287,9 +303,31 @@ impl LeaseBackend for MemoryBackend {
         }
     }
 
-    fn changes(&self) -> Option<Box<dyn Changes>> {
+    fn changes(&self, prefix: &str) -> Option<Box<dyn Changes>> {
         let feed = self.shared.feed.get_or_init(|| broadcast::Sender::new(Shared::FEED));
-        Some(Box::new(MemoryChanges::new(feed.subscribe())))
+        Some(Box::new(MemoryChanges::new(feed.subscribe(), prefix)))
+    }
+}
+
+/// As a store of copies, which has no leases.
+impl MemoryBackend {
+    pub(crate) fn keep(&self, key: &Arc<str>, payload: Payload, stamp: Stamp, until: Instant) {
+        self.shared.keep(key, payload, stamp, until);
+    }
+
+    pub(crate) fn discard(&self, key: &str) -> bool {
+        self.shared.discard(key)
+    }
+
+    /// Removes everything; what is stored meanwhile may stay.
+    pub(crate) fn clear(&self) {
+        let _hold = Hold::begin();
+        self.shared.entries.invalidate_all();
+    }
+
+    /// How many entries there are, about.
+    pub(crate) fn count(&self) -> u64 {
+        self.shared.entries.entry_count()
     }
 }
 

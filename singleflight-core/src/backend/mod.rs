@@ -6,9 +6,10 @@ mod noop;
 mod token;
 
 pub use contract::{
-    Abandon, Acquire, Acquired, Change, Changes, Invalidated, LeaseBackend, Medium, Note, Publish, Published,
-    Released, Renewed, SharedValue, Watch,
+    Abandon, Acquire, Acquired, Change, Changes, Invalidated, LeaseBackend, Medium, News, Note, Publish,
+    Published, Released, Renewed, SharedValue, Watch,
 };
+pub(crate) use memory::Hold;
 #[cfg(any(test, feature = "test-util"))]
 pub use memory::Residue;
 pub use memory::{MemoryBackend, MemoryBuilder};

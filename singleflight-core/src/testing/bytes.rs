@@ -168,8 +168,8 @@ impl LeaseBackend for BytesBackend {
         }
     }
 
-    fn changes(&self) -> Option<Box<dyn Changes>> {
-        self.inner.changes()
+    fn changes(&self, prefix: &str) -> Option<Box<dyn Changes>> {
+        self.inner.changes(prefix)
     }
 
     fn link(&self) -> Option<&Link> {

@@ -14,6 +14,7 @@ pub mod invalidation;
 pub mod leaders;
 pub mod leases;
 pub mod losers;
+pub mod near;
 pub mod outages;
 pub mod reentry;
 pub mod twins;
@@ -24,6 +25,25 @@ pub mod waiters;
 macro_rules! promises {
     ($harness:expr) => {
         $crate::promise_list! { each $harness }
+    };
+}
+
+/// The same for copies in front of a backend that keeps bytes.
+#[macro_export]
+macro_rules! near_promises {
+    ($harness:expr) => {
+        $crate::each! {
+            $harness;
+            near:
+                p24_a_copy_costs_no_round_trip
+                p24_copies_are_not_for_those_who_refresh_or_bypass
+                p18_a_copy_is_no_fresher_than_the_entry
+                p05_an_invalidation_drops_the_copies
+                p05_a_fill_elsewhere_drops_the_copies
+                p05_an_answer_overtaken_by_an_invalidation_is_no_copy
+                p05_a_lost_subscription_drops_the_copies
+                p23_copies_are_bounded;
+        }
     };
 }
 

@@ -47,7 +47,7 @@ impl Drop for Stored {
 ///
 /// Taken before a shard's lock and before any call into moka, so that it ends after both.
 #[must_use]
-pub(super) struct Hold {
+pub(crate) struct Hold {
     before: State,
 }
 
@@ -66,7 +66,7 @@ thread_local! {
 
 impl Hold {
     #[inline]
-    pub(super) fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         // Inside another one this changes nothing: the outer one ends it.
         let before = STATE.get();
         if before == State::Free {

@@ -153,10 +153,21 @@ async fn p23_what_a_failure_leaves_goes_with_the_next_use_of_the_key() {
 #[tokio::test]
 async fn a_listener_that_lags_is_told_so() {
     let (store, _hand) = store(10);
-    let mut changes = store.changes().unwrap();
+    let mut changes = store.changes("a").unwrap();
+    assert_eq!(changes.next().await, News::Listening);
     (0..=Shared::FEED).for_each(|_| assert_eq!(put(&store, "a", 1_u8), Published::Stored));
-    assert_eq!(changes.next().await, None);
-    assert_eq!(changes.next().await.as_deref(), Some("a"));
+    assert_eq!(changes.next().await, News::Listening);
+    assert_eq!(changes.next().await.key().map(|key| &**key), Some("a"));
+}
+
+#[tokio::test]
+async fn a_listener_hears_of_its_own_prefix_alone() {
+    let (store, _hand) = store(10);
+    let mut changes = store.changes("b").unwrap();
+    assert_eq!(changes.next().await, News::Listening);
+    put(&store, "a", 1_u8);
+    store.invalidate("ba").await.unwrap();
+    assert_eq!(changes.next().await, News::Invalidated { key: "ba".into() });
 }
 
 #[test]

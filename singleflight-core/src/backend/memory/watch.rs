@@ -8,7 +8,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
 use super::Shared;
-use crate::backend::{Change, Changes, Watch};
+use crate::backend::{Change, Changes, News, Watch};
 
 /// A watch on one key; it is registered in the key's row until dropped.
 pub(super) struct MemoryWatch {
@@ -55,22 +55,36 @@ impl fmt::Debug for MemoryWatch {
 
 /// The keys that change, through a bounded queue.
 #[derive(Debug)]
-pub(super) struct MemoryChanges(broadcast::Receiver<Arc<str>>);
+pub(super) struct MemoryChanges {
+    news: broadcast::Receiver<News>,
+    prefix: Box<str>,
+    /// Whether it has said that it listens.
+    began: bool,
+}
 
 impl MemoryChanges {
-    pub(super) fn new(receiver: broadcast::Receiver<Arc<str>>) -> Self {
-        Self(receiver)
+    pub(super) fn new(news: broadcast::Receiver<News>, prefix: &str) -> Self {
+        Self { news, prefix: prefix.into(), began: false }
     }
 }
 
 #[async_trait]
 impl Changes for MemoryChanges {
-    async fn next(&mut self) -> Option<Arc<str>> {
-        match self.0.recv().await {
-            Ok(key) => Some(key),
-            Err(RecvError::Lagged(_)) => None,
-            // The backend is gone, and nothing in it will change any more.
-            Err(RecvError::Closed) => std::future::pending().await,
+    async fn next(&mut self) -> News {
+        if !std::mem::replace(&mut self.began, true) {
+            return News::Listening;
+        }
+        loop {
+            let news = match self.news.recv().await {
+                Ok(news) => news,
+                // It has missed some, and listens again.
+                Err(RecvError::Lagged(_)) => return News::Listening,
+                // The backend is gone, and nothing in it will change any more.
+                Err(RecvError::Closed) => std::future::pending().await,
+            };
+            if news.key().is_none_or(|key| key.starts_with(&*self.prefix)) {
+                return news;
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use super::{Harness, LONG, Subject};
-use crate::backend::{Abandon, Change, Token, Watch};
+use crate::backend::{Abandon, Change, News, Token, Watch};
 
 /// Only so that a check fails instead of hanging; nothing waits for it to pass.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -103,14 +103,23 @@ pub(super) async fn p20_a_watch_outlives_many_changes(harness: &dyn Harness) {
 
 pub(super) async fn changes_name_the_keys_that_change(harness: &dyn Harness) {
     let subject = Subject::new(harness);
-    let Some(mut changes) = subject.backend.changes() else { return };
-    for step in 0..2 {
-        if step == 0 {
-            subject.put(1).await;
-        } else {
-            subject.backend.invalidate(&subject.key).await.expect("an answer");
-        }
-        let heard = async { while changes.next().await.is_some_and(|key| key != subject.key) {} };
-        tokio::time::timeout(PATIENCE, heard).await.expect("the change is heard");
-    }
+    let mut prefix = subject.key.to_string();
+    prefix.pop();
+    let Some(mut changes) = subject.backend.changes(&prefix) else { return };
+    let mut told = async || {
+        let told = async {
+            loop {
+                match changes.next().await {
+                    news if news.key().is_none_or(|key| *key == subject.key) => break news,
+                    news => assert!(news.key().is_some_and(|key| key.starts_with(&prefix)), "{news:?}"),
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, told).await.expect("the change is told")
+    };
+    assert_eq!(told().await, News::Listening);
+    let grant = subject.put(1).await;
+    assert_eq!(told().await, News::Published { key: subject.key.clone(), grant });
+    subject.backend.invalidate(&subject.key).await.expect("an answer");
+    assert_eq!(told().await, News::Invalidated { key: subject.key.clone() });
 }

@@ -88,7 +88,7 @@ impl LeaseBackend for PlainDel {
         self.memory.post(note);
     }
 
-    fn changes(&self) -> Option<Box<dyn Changes>> {
-        self.memory.changes()
+    fn changes(&self, prefix: &str) -> Option<Box<dyn Changes>> {
+        self.memory.changes(prefix)
     }
 }

@@ -1,0 +1,173 @@
+//! What copies in front of a backend may do, and what not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use singleflight_core::control;
+use singleflight_core::testing::{Method, Moment};
+
+use crate::harness::{Harness, LEASE, Process, all, pass, plain, settle, soft, within};
+use crate::source::Source;
+
+/// A process that keeps copies for up to a minute, and for a second while it hears nothing.
+fn near(harness: &dyn Harness) -> Process {
+    harness.process_with(|builder| builder.near(100, 60 * LEASE).near_unheard(LEASE))
+}
+
+/// What the call gives, and how many steps it asked of the backend.
+async fn seen(process: &Process, source: &Arc<Source>) -> (u64, usize) {
+    let before = process.way.total();
+    let value = process.call(soft(), source).await.unwrap();
+    (value, process.way.total() - before)
+}
+
+/// Waits until the process hears of changes, and has a copy.
+async fn hears(process: &Process, source: &Arc<Source>) {
+    let hears = || process.flights.statistics().near.unwrap().hears;
+    let heard = async {
+        loop {
+            process.call(soft(), source).await.unwrap();
+            if hears() {
+                break;
+            }
+            pass(Duration::from_millis(1)).await;
+        }
+    };
+    within(60 * LEASE, heard).await;
+    // Whatever was kept before it heard is gone.
+    process.call(soft(), source).await.unwrap();
+}
+
+/// Waits until the source's value is the one that the process sees.
+async fn sees(process: &Process, source: &Arc<Source>, value: u64) {
+    let seen = async {
+        while process.call(soft(), source).await.unwrap() != value {
+            pass(Duration::from_millis(1)).await;
+        }
+    };
+    within(60 * LEASE, seen).await;
+}
+
+/// A hit on a copy asks nothing of the backend, for whoever loaded the value and for whoever found it.
+pub async fn p24_a_copy_costs_no_round_trip(harness: &dyn Harness) {
+    let (a, b) = (near(harness), near(harness));
+    let source = Source::quick();
+    for process in [&a, &b] {
+        hears(process, &source).await;
+        let hits = process.flights.statistics().total;
+        for _ in 0..10 {
+            assert_eq!(seen(process, &source).await, (1, 0));
+        }
+        let now = process.flights.statistics().total;
+        assert_eq!((now.near_hits - hits.near_hits, now.hits - hits.hits), (10, 10));
+    }
+    assert_eq!(source.loads(), 1);
+}
+
+/// A copy is gone with the soft TTL that the backend knows of, and at the latest with its own age.
+pub async fn p18_a_copy_is_no_fresher_than_the_entry(harness: &dyn Harness) {
+    let (a, b) = (near(harness), near(harness));
+    let source = Source::quick();
+    hears(&a, &source).await;
+    pass(6 * LEASE).await;
+    hears(&b, &source).await;
+    source.set(2);
+    pass(5 * LEASE).await;
+    // Ten seconds have passed since the load, though fewer since the copy was made.
+    assert_eq!(b.call(soft(), &source).await.unwrap(), 2);
+}
+
+/// Who invalidates sees no copy of what was there before; others see none once they have heard.
+pub async fn p05_an_invalidation_drops_the_copies(harness: &dyn Harness) {
+    let (a, b) = (near(harness), near(harness));
+    let source = Source::quick();
+    for value in 2..6 {
+        for process in [&a, &b] {
+            hears(process, &source).await;
+        }
+        source.set(value);
+        a.invalidate().await;
+        assert_eq!(a.call(soft(), &source).await.unwrap(), value);
+        sees(&b, &source, value).await;
+    }
+}
+
+/// So does a fill elsewhere.
+pub async fn p05_a_fill_elsewhere_drops_the_copies(harness: &dyn Harness) {
+    let (a, b) = (near(harness), near(harness));
+    let source = Source::quick();
+    for process in [&a, &b] {
+        hears(process, &source).await;
+    }
+    source.set(2);
+    assert_eq!(control::refresh(a.call(soft(), &source)).await.unwrap(), 2);
+    assert_eq!(seen(&a, &source).await, (2, 0), "its own fill is a copy");
+    sees(&b, &source, 2).await;
+}
+
+/// An answer that is on its way while the key is invalidated does not become a copy.
+pub async fn p05_an_answer_overtaken_by_an_invalidation_is_no_copy(harness: &dyn Harness) {
+    let (a, b) = (near(harness), near(harness));
+    let source = Source::quick();
+    hears(&a, &source).await;
+    hears(&b, &source).await;
+    for (by, value) in [(&a, 2), (&b, 3)] {
+        a.invalidate().await;
+        settle().await;
+        a.call(soft(), &source).await.unwrap();
+        settle().await;
+        let gate = b.way.hold(Method::Read, Moment::After);
+        let reader = b.spawn(soft(), &source);
+        gate.reached().await;
+        source.set(value);
+        by.invalidate().await;
+        settle().await;
+        drop(gate);
+        reader.await.unwrap().unwrap();
+        assert_eq!(b.call(soft(), &source).await.unwrap(), value);
+    }
+}
+
+/// A subscription that was lost takes the copies with it; until it is back they live for a moment.
+pub async fn p05_a_lost_subscription_drops_the_copies(harness: &dyn Harness) {
+    let (a, b) = (harness.process(), near(harness));
+    let source = Source::quick();
+    hears(&b, &source).await;
+    b.way.set_feed_deaf(true);
+    settle().await;
+    assert_eq!(seen(&b, &source).await, (1, 1), "the copy is gone");
+    assert_eq!(seen(&b, &source).await, (1, 0), "and there is another");
+    source.set(2);
+    a.invalidate().await;
+    pass(LEASE).await;
+    assert_eq!(b.call(soft(), &source).await.unwrap(), 2, "which did not live long");
+    b.way.set_feed_deaf(false);
+    settle().await;
+    hears(&b, &source).await;
+    assert_eq!(seen(&b, &source).await, (2, 0));
+    assert!(b.flights.statistics().near.unwrap().flushes >= 3);
+}
+
+/// However many keys there are, no more copies are kept than were asked for.
+pub async fn p23_copies_are_bounded(harness: &dyn Harness) {
+    let a = near(harness);
+    let source = Source::quick();
+    for n in 0..1000 {
+        a.call_key(&format!("row:{n}"), plain(), &source).await.unwrap();
+    }
+    let near = a.flights.statistics().near.unwrap();
+    assert!(near.copies <= near.capacity + 100, "{near:?}");
+}
+
+/// Whoever asks for a new value, or for none of this, gets no copy.
+pub async fn p24_copies_are_not_for_those_who_refresh_or_bypass(harness: &dyn Harness) {
+    let a = near(harness);
+    let source = Source::quick();
+    hears(&a, &source).await;
+    source.set(2);
+    assert_eq!(control::bypass(a.call(soft(), &source)).await.unwrap(), 2);
+    assert_eq!(a.call(soft(), &source).await.unwrap(), 1);
+    assert_eq!(control::refresh(a.call(soft(), &source)).await.unwrap(), 2);
+    let calls = a.spawn_many(10, soft(), &source);
+    all(calls).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 2));
+}
