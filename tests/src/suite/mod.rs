@@ -16,6 +16,8 @@ pub mod leases;
 pub mod losers;
 pub mod outages;
 pub mod reentry;
+pub mod spawned;
+pub mod spawned_faults;
 pub mod twins;
 pub mod waiters;
 
@@ -146,6 +148,31 @@ macro_rules! promise_list {
                 p21_crosswise_keys_end_at_once_when_refreshed
                 p21_crosswise_keys_end_at_once_after_an_invalidate
                 p21_crosswise_keys_end_within_the_budget_across_processes;
+            spawned:
+                p14_many_callers_one_spawned_fill
+                p16_a_spawned_fill_outlives_its_caller
+                p16_a_spawned_fill_outlives_all_who_waited
+                p16_dropped_followers_of_a_spawned_fill_affect_nobody
+                p17_a_spawned_panic_is_its_callers
+                p17_a_panic_of_an_orphaned_fill_reaches_those_who_wait
+                p18_a_spawned_refresh_holds_nobody_up
+                p18_a_spawned_refresh_outlives_its_caller
+                p18_losers_that_wait_get_the_new_value_of_a_spawned_refresh
+                p12_a_hung_spawned_fill_is_succeeded_after_max_hold
+                p12_a_hung_spawned_refresh_is_succeeded_after_max_hold
+                p21_a_key_inside_its_own_spawned_fill_runs_the_body
+                p21_crosswise_spawned_fills_end_at_once
+                p23_nothing_remains_of_a_spawned_fill;
+            spawned_faults:
+                p05_a_spawned_fill_begun_before_is_never_seen_after
+                p05_a_spawned_refresh_begun_before_is_never_seen_after
+                p05_a_stale_copy_does_not_survive_an_invalidation_of_its_spawned_refresh
+                p06_newcomers_do_not_join_an_older_spawned_fill
+                p06_followers_of_a_refused_spawned_publish_look_again
+                p08_a_spawned_fill_without_a_value_frees_the_lease
+                p08_a_spawned_refresh_without_a_value_frees_the_lease
+                p15_one_failed_spawned_fill_answers_everyone
+                p15_a_failed_spawned_refresh_keeps_the_stale_copy;
             twins:
                 p14_an_older_version_loads_once_beside_a_newer
                 p15_a_failure_is_only_for_calls_of_the_same_function
