@@ -1,4 +1,5 @@
-//! The promises, one function each and each named for its number.
+//! The promises, one function each and each named for its number; and of the cases that users have met, those that are
+//! about more than one process, named alike.
 //!
 //! None depends on exact moments: bodies stand still at gates, and what takes time is given generous bounds. Under
 //! paused time they take none.
@@ -8,6 +9,8 @@
 
 pub mod attributed;
 pub mod budget;
+pub mod cases;
+pub mod crowds;
 pub mod failures;
 pub mod freshness;
 pub mod invalidation;
@@ -21,7 +24,7 @@ pub mod spawned_faults;
 pub mod twins;
 pub mod waiters;
 
-/// Makes one test of each promise, on the harness that the expression gives.
+/// Makes one test of each promise and case, on the harness that the expression gives.
 #[macro_export]
 macro_rules! promises {
     ($harness:expr) => {
@@ -48,6 +51,21 @@ macro_rules! promise_list {
                 p19_on_timeout_fail_fails
                 p19_a_stale_copy_wins_over_the_time_out
                 p19_a_budget_is_each_callers_own;
+            cases:
+                case_08_a_failed_load_answers_fifty_callers
+                case_09_a_leader_is_dropped_in_the_middle
+                case_10_the_load_panics
+                case_12_a_load_begun_before_a_write_is_not_seen_after_it
+                case_16_none_is_a_value_with_a_ttl_of_its_own
+                case_22_an_older_version_never_comes_back
+                case_23_a_value_that_is_not_stored_frees_the_lease
+                case_24_a_load_that_never_returns
+                case_26_waiters_elsewhere_are_told_at_once
+                case_27_a_failing_load_is_never_two_at_once;
+            crowds:
+                case_35_one_refresh_at_a_time_under_a_crowd
+                case_35_the_hard_ttl_holds_when_the_refresh_hangs
+                case_38_ten_thousand_keys_with_nested_loads;
             failures:
                 p15_one_failed_fill_answers_everyone
                 p15_an_error_that_cannot_be_cloned_arrives_as_its_message

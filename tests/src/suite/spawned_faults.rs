@@ -3,14 +3,23 @@
 use std::sync::Arc;
 
 use singleflight_core::FlightErrorKind;
+use tokio::task::JoinHandle;
 
 use super::spawned::{call, calls, leave_stale};
 use crate::harness::{Harness, LEASE, Process, all, pass, settle, within};
 use crate::source::{LoadError, Source};
 
+/// How a call is made.
+pub(super) type Call = fn(&Process, &Arc<Source>) -> JoinHandle<Result<u64, LoadError>>;
+
 /// A load that read 1 is under way in `a`; the row becomes 2, and `by` invalidates. Nobody who comes afterwards, in
 /// either process, sees 1: neither before that load ends nor after.
-async fn nobody_sees_it_later((a, b): (&Process, &Process), by: &Process, old: &Arc<Source>) {
+pub(super) async fn nobody_sees_it_later(
+    call: Call,
+    (a, b): (&Process, &Process),
+    by: &Process,
+    old: &Arc<Source>,
+) {
     let new = Source::quick();
     new.set(2);
     by.invalidate().await;
@@ -36,7 +45,7 @@ pub async fn p05_a_spawned_fill_begun_before_is_never_seen_after(harness: &dyn H
         if orphaned {
             first.abort();
         }
-        nobody_sees_it_later((&a, &b), if remote { &b } else { &a }, &old).await;
+        nobody_sees_it_later(call, (&a, &b), if remote { &b } else { &a }, &old).await;
         match first.await {
             Ok(result) => assert_eq!(result.unwrap(), 1, "its own caller came before"),
             Err(error) => assert!(orphaned && error.is_cancelled()),
@@ -52,7 +61,7 @@ pub async fn p05_a_spawned_refresh_begun_before_is_never_seen_after(harness: &dy
         leave_stale(&a).await;
         assert_eq!(within(LEASE / 4, call(&a, &old)).await.unwrap().unwrap(), 1);
         old.began().await;
-        nobody_sees_it_later((&a, &b), if remote { &b } else { &a }, &old).await;
+        nobody_sees_it_later(call, (&a, &b), if remote { &b } else { &a }, &old).await;
     }
 }
 
