@@ -92,6 +92,18 @@ fn losers_do_as_their_policy_says() {
 }
 
 #[test]
+fn with_spawn_everyone_takes_the_stale_copy_and_a_query_outlives_its_caller() {
+    let scene = |args: &str| {
+        let scene = scene("spawn", args);
+        let figures = |row: &Value| ["queries", "stale", "cancelled"].map(|name| row[name].as_u64().unwrap());
+        scene["rows"].as_array().unwrap().iter().map(figures).collect::<Vec<_>>()
+    };
+    assert_eq!(scene("--callers 40 --keys 2"), [[2, 38, 0], [2, 40, 0], [3, 0, 1], [2, 0, 1]]);
+    assert_eq!(scene("--callers 1"), [[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 0, 1]]);
+    assert_eq!(scene("--callers 20 --backend noop:"), [[20, 0, 0], [20, 0, 0], [20, 0, 1], [20, 0, 1]]);
+}
+
+#[test]
 fn a_late_release_by_plain_del_lets_a_third_owner_in_and_one_by_token_does_not() {
     let scene = scene("unlock", "");
     let [plain, token] = [0, 1].map(|row| scene["rows"][row]["leases"].as_u64().unwrap());

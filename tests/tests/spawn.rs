@@ -6,7 +6,8 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use singleflight_core::{SingleFlight, single_flight};
+use singleflight_core::control::CallOutcome;
+use singleflight_core::{SingleFlight, control, single_flight};
 use tokio::sync::Semaphore;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -151,4 +152,83 @@ async fn a_panic_of_the_fill_is_its_callers() {
     let flights = SingleFlight::in_memory();
     let panic = tokio::spawn(async move { panics(&flights).await }).await.unwrap_err().into_panic();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"in the body"));
+}
+
+/// What a call carries with it without an argument reaches the task.
+mod surroundings {
+    use super::*;
+
+    /// How often each body ran.
+    #[derive(Clone, Default)]
+    struct Bodies {
+        outer: Arc<AtomicU32>,
+        inner: Arc<AtomicU32>,
+    }
+
+    impl Bodies {
+        #[single_flight(key = "surroundings:outer", ttl = 60, soft_ttl = 10, spawn)]
+        async fn outer(&self) -> u32 {
+            let nth = self.outer.fetch_add(1, Ordering::Relaxed) + 1;
+            tokio::task::yield_now().await;
+            self.inner().await;
+            nth
+        }
+
+        #[single_flight(key = "surroundings:inner", ttl = 60, spawn)]
+        async fn inner(&self) {
+            self.inner.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn counts(&self) -> (u32, u32) {
+            (self.outer.load(Ordering::Relaxed), self.inner.load(Ordering::Relaxed))
+        }
+    }
+
+    #[tokio::test]
+    async fn the_engine_in_scope_is_the_tasks() {
+        let (flights, other) = (SingleFlight::in_memory(), SingleFlight::in_memory());
+        let bodies = Bodies::default();
+        assert_eq!(flights.scope(bodies.outer()).await, 1);
+        assert_eq!(flights.statistics().total.fills, 2, "both on the engine in scope");
+        flights.scope(bodies.inner()).await;
+        assert_eq!(bodies.counts(), (1, 1));
+        assert_eq!(other.scope(bodies.outer()).await, 2, "and nothing on another");
+        assert_eq!(bodies.counts(), (2, 2));
+    }
+
+    #[tokio::test]
+    async fn bypass_covers_everything_below() {
+        let (flights, bodies) = (SingleFlight::in_memory(), Bodies::default());
+        for nth in 1..=2 {
+            assert_eq!(control::bypass(flights.scope(bodies.outer())).await, nth);
+            assert_eq!(bodies.counts(), (nth, nth));
+        }
+        assert_eq!(flights.statistics().total.fills, 0);
+    }
+
+    #[tokio::test]
+    async fn refresh_and_outcome_concern_the_outermost_call() {
+        let (flights, bodies) = (SingleFlight::in_memory(), Bodies::default());
+        let call = || flights.scope(bodies.outer());
+        assert_eq!(control::outcome(call()).await, (1, vec![CallOutcome::Filled]));
+        assert_eq!(control::outcome(control::refresh(call())).await, (2, vec![CallOutcome::Filled]));
+        assert_eq!(bodies.counts(), (2, 1), "the call inside was answered as usual");
+        assert_eq!(control::outcome(call()).await, (2, vec![CallOutcome::Hit]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn how_a_refresh_ends_is_not_the_outcome_of_who_began_it() {
+        let (flights, bodies) = (SingleFlight::in_memory(), Bodies::default());
+        flights.scope(bodies.outer()).await;
+        tokio::time::advance(std::time::Duration::from_secs(11)).await;
+        let ended = async {
+            let answer = flights.scope(bodies.outer()).await;
+            while flights.in_progress() > 0 {
+                tokio::task::yield_now().await;
+            }
+            answer
+        };
+        assert_eq!(control::outcome(ended).await, (1, vec![CallOutcome::Stale]));
+        assert_eq!(bodies.counts(), (2, 1));
+    }
 }

@@ -1,4 +1,5 @@
-//! The promises, one function each and each named for its number.
+//! The promises, one function each and each named for its number; and of the cases that users have met, those that are
+//! about more than one process, named alike.
 //!
 //! None depends on exact moments: bodies stand still at gates, and what takes time is given generous bounds. Under
 //! paused time they take none.
@@ -8,6 +9,8 @@
 
 pub mod attributed;
 pub mod budget;
+pub mod cases;
+pub mod crowds;
 pub mod failures;
 pub mod freshness;
 pub mod invalidation;
@@ -17,10 +20,12 @@ pub mod losers;
 pub mod near;
 pub mod outages;
 pub mod reentry;
+pub mod spawned;
+pub mod spawned_faults;
 pub mod twins;
 pub mod waiters;
 
-/// Makes one test of each promise, on the harness that the expression gives.
+/// Makes one test of each promise and case, on the harness that the expression gives.
 #[macro_export]
 macro_rules! promises {
     ($harness:expr) => {
@@ -66,6 +71,21 @@ macro_rules! promise_list {
                 p19_on_timeout_fail_fails
                 p19_a_stale_copy_wins_over_the_time_out
                 p19_a_budget_is_each_callers_own;
+            cases:
+                case_08_a_failed_load_answers_fifty_callers
+                case_09_a_leader_is_dropped_in_the_middle
+                case_10_the_load_panics
+                case_12_a_load_begun_before_a_write_is_not_seen_after_it
+                case_16_none_is_a_value_with_a_ttl_of_its_own
+                case_22_an_older_version_never_comes_back
+                case_23_a_value_that_is_not_stored_frees_the_lease
+                case_24_a_load_that_never_returns
+                case_26_waiters_elsewhere_are_told_at_once
+                case_27_a_failing_load_is_never_two_at_once;
+            crowds:
+                case_35_one_refresh_at_a_time_under_a_crowd
+                case_35_the_hard_ttl_holds_when_the_refresh_hangs
+                case_38_ten_thousand_keys_with_nested_loads;
             failures:
                 p15_one_failed_fill_answers_everyone
                 p15_an_error_that_cannot_be_cloned_arrives_as_its_message
@@ -167,6 +187,31 @@ macro_rules! promise_list {
                 p21_crosswise_keys_end_at_once_when_refreshed
                 p21_crosswise_keys_end_at_once_after_an_invalidate
                 p21_crosswise_keys_end_within_the_budget_across_processes;
+            spawned:
+                p14_many_callers_one_spawned_fill
+                p16_a_spawned_fill_outlives_its_caller
+                p16_a_spawned_fill_outlives_all_who_waited
+                p16_dropped_followers_of_a_spawned_fill_affect_nobody
+                p17_a_spawned_panic_is_its_callers
+                p17_a_panic_of_an_orphaned_fill_reaches_those_who_wait
+                p18_a_spawned_refresh_holds_nobody_up
+                p18_a_spawned_refresh_outlives_its_caller
+                p18_losers_that_wait_get_the_new_value_of_a_spawned_refresh
+                p12_a_hung_spawned_fill_is_succeeded_after_max_hold
+                p12_a_hung_spawned_refresh_is_succeeded_after_max_hold
+                p21_a_key_inside_its_own_spawned_fill_runs_the_body
+                p21_crosswise_spawned_fills_end_at_once
+                p23_nothing_remains_of_a_spawned_fill;
+            spawned_faults:
+                p05_a_spawned_fill_begun_before_is_never_seen_after
+                p05_a_spawned_refresh_begun_before_is_never_seen_after
+                p05_a_stale_copy_does_not_survive_an_invalidation_of_its_spawned_refresh
+                p06_newcomers_do_not_join_an_older_spawned_fill
+                p06_followers_of_a_refused_spawned_publish_look_again
+                p08_a_spawned_fill_without_a_value_frees_the_lease
+                p08_a_spawned_refresh_without_a_value_frees_the_lease
+                p15_one_failed_spawned_fill_answers_everyone
+                p15_a_failed_spawned_refresh_keeps_the_stale_copy;
             twins:
                 p14_an_older_version_loads_once_beside_a_newer
                 p15_a_failure_is_only_for_calls_of_the_same_function

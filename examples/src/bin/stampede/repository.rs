@@ -70,6 +70,13 @@ impl Users {
         self.query(id).await
     }
 
+    /// The same, but the query is a task of its own: the one who begins it takes the stale copy too, and without one may
+    /// go away while the query goes on.
+    #[single_flight(key = "user:<id>", ttl = 30, soft_ttl = 10, lock_ttl_ms = 1500, spawn)]
+    pub(crate) async fn find_spawned(&self, id: UserId) -> Result<Option<User>, RepoError> {
+        self.query(id).await
+    }
+
     /// The same, but nobody takes a stale copy.
     #[single_flight(key = "user:<id>", ttl = 30, soft_ttl = 10, lock_ttl_ms = 1500, losers = "wait")]
     pub(crate) async fn find_patiently(&self, id: UserId) -> Result<Option<User>, RepoError> {

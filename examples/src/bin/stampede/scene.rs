@@ -27,6 +27,8 @@ pub(crate) enum Scene {
     Invalidate,
     /// What callers without the lease may do
     Losers,
+    /// The query is a task of its own
+    Spawn,
     /// A lease outlived, and released by plain DEL or by token
     Unlock,
 }
@@ -42,7 +44,7 @@ pub(crate) struct Report {
 }
 
 impl Scene {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::NoProtection,
         Self::SingleFlight,
         Self::LongLoad,
@@ -51,6 +53,7 @@ impl Scene {
         Self::FailingQuery,
         Self::Invalidate,
         Self::Losers,
+        Self::Spawn,
         Self::Unlock,
     ];
 
@@ -65,6 +68,7 @@ impl Scene {
             Self::FailingQuery => "failing-query",
             Self::Invalidate => "invalidate",
             Self::Losers => "losers",
+            Self::Spawn => "spawn",
             Self::Unlock => "unlock",
         }
     }
@@ -80,6 +84,7 @@ impl Scene {
             Self::FailingQuery => scenes::failure::failing_query(stage).await?,
             Self::Invalidate => scenes::invalidate::invalidate(stage).await?,
             Self::Losers => scenes::losers::losers(stage).await?,
+            Self::Spawn => scenes::spawn::spawn(stage).await?,
             Self::Unlock => scenes::unlock::unlock(stage).await?,
         };
         report.scene = self.name();

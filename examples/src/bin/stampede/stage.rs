@@ -104,6 +104,13 @@ impl Play {
         wave.answers().await
     }
 
+    /// Waits until nothing is being loaded: a task may still be at it when all callers have their answers.
+    pub(crate) async fn landed(&self) {
+        while self.flights.in_progress() > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
     /// Lets no query go on that has not begun.
     pub(crate) fn hold(&self) {
         self.database.meter.hold_after(self.database.meter.queries());

@@ -44,6 +44,7 @@ where
     hand.advance(STALE);
     let mark = play.mark();
     let answers = play.burst(stage.herd(), &call).await;
+    play.landed().await;
     let row = play.row(&mark, Row::new(variant, stage.callers as usize, &answers, revision));
     play.database.close().await;
     Ok(row)

@@ -6,4 +6,5 @@ pub(crate) mod herd;
 pub(crate) mod invalidate;
 pub(crate) mod losers;
 mod plain_del;
+pub(crate) mod spawn;
 pub(crate) mod unlock;
