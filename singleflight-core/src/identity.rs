@@ -68,7 +68,23 @@ impl Place {
 
 /// The identity of one function's values of one type, computed at its first use.
 #[derive(Debug)]
-pub(crate) struct Identity(OnceLock<(usize, usize, u32)>);
+pub(crate) struct Identity(OnceLock<First>);
+
+/// What was computed first.
+#[derive(Debug)]
+struct First {
+    place: Place,
+    type_name: &'static str,
+    hash: u32,
+}
+
+impl First {
+    /// By address, which is nearly always enough. A function that is compiled into several units has a copy of the
+    /// text in each, though: then by content, which is still much quicker than to hash it.
+    fn is(&self, place: Place, type_name: &'static str) -> bool {
+        std::ptr::eq(self.place.0, place.0) || (self.place, self.type_name) == (place, type_name)
+    }
+}
 
 impl Identity {
     pub(crate) const fn new() -> Self {
@@ -77,12 +93,11 @@ impl Identity {
 
     /// The hash for `place` (or for an explicit `name`) and a value type.
     ///
-    /// A call site in a generic function has many places; the first is remembered by its address, others are hashed
-    /// anew.
+    /// A call site in a generic function has many places; the first is remembered, others are hashed anew.
     pub(crate) fn get(&self, place: Place, name: Option<&'static str>, type_name: &'static str) -> u32 {
-        let (at, len) = (place.0.as_ptr() as usize, place.0.len());
-        let &(first, first_len, hash) = self.0.get_or_init(|| (at, len, hash(place, name, type_name)));
-        if (first, first_len) == (at, len) { hash } else { self::hash(place, name, type_name) }
+        let compute = || First { place, type_name, hash: hash(place, name, type_name) };
+        let first = self.0.get_or_init(compute);
+        if first.is(place, type_name) { first.hash } else { hash(place, name, type_name) }
     }
 }
 
@@ -204,5 +219,14 @@ mod tests {
         let second = site.get(Repo(1_u16).find::<()>(), None, "u8");
         assert_ne!(first, second);
         assert_eq!(site.get(Repo(1_u8).find::<()>(), None, "u8"), first);
+    }
+
+    #[test]
+    fn a_copy_of_the_text_is_known_by_its_content() {
+        let copy = |text: &str| -> &'static str { Box::leak(text.to_owned().into_boxed_str()) };
+        let first = First { place: Place::named("a::find"), type_name: "u8", hash: 0 };
+        assert!(first.is(Place::named(copy("a::find")), copy("u8")));
+        assert!(!first.is(Place::named(copy("a::find")), "u16"));
+        assert!(!first.is(Place::named(copy("a::load")), "u8"));
     }
 }

@@ -31,7 +31,12 @@ type Answer<T> = Result<T, BackendError>;
 pub(crate) async fn read(lines: &Lines, key: &str) -> Answer<Option<Entry>> {
     let name = lines.keys.value(key);
     let mut commands = Pipeline::with_capacity(2);
-    commands.cmd("PTTL").arg(&name).cmd("GET").arg(&name);
+    for command in ["PTTL", "GET"] {
+        // A hit is mostly this: as few allocations as can be.
+        let mut words = Cmd::with_capacity(2, command.len() + name.len());
+        words.arg(command).arg(&name);
+        commands.add_command(words);
+    }
     let answers: [Value; 2] = lines.ask(&commands).await?.try_into().map_err(|_| error::unexpected())?;
     match answers {
         [Value::Int(left), Value::BulkString(record)] => Ok(entry(left, record.into())),

@@ -21,7 +21,10 @@ impl BackendChoice {
             _ => {
                 let named =
                     url.split_once(':').map_or_else(String::new, |(scheme, _)| format!(" `{scheme}:`"));
-                Err(format!("this program knows no backend{named}: write `memory:` or `noop:`"))
+                Err(format!(
+                    "one process alone knows no backend{named}: write `memory:` or `noop:`, or add `--processes 4` for \
+                     `redis-local:`, `redis://host:6379` or `valkey://host:6379`"
+                ))
             }
         }
     }

@@ -51,6 +51,14 @@ pub(crate) struct Database {
 impl Database {
     /// Makes the file and fills it; queries of `users` take `load`.
     pub(crate) async fn create(file: &Path, users: u32, load: Duration) -> Result<Self, sqlx::Error> {
+        let database = Self::open(file, load).await?;
+        sqlx::raw_sql(SCHEMA).execute(&database.writer).await?;
+        sqlx::query(FILL).bind(users).execute(&database.writer).await?;
+        Ok(database)
+    }
+
+    /// Opens the file, here or in another process; what is counted are the queries of this one.
+    pub(crate) async fn open(file: &Path, load: Duration) -> Result<Self, sqlx::Error> {
         let meter = Arc::new(Meter::new(load));
         let counted = meter.clone();
         let options = SqliteConnectOptions::new()
@@ -64,8 +72,6 @@ impl Database {
                 a.cmp(b)
             });
         let writer = pool(1).connect_with(options.clone()).await?;
-        sqlx::raw_sql(SCHEMA).execute(&writer).await?;
-        sqlx::query(FILL).bind(users).execute(&writer).await?;
         let pool = pool(CONNECTIONS).connect_with(options).await?;
         Ok(Self { pool, writer, meter })
     }

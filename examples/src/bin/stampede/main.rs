@@ -1,10 +1,12 @@
 //! `cargo run --bin stampede`: what a herd of callers does to a database, with and without `#[single_flight]`.
 //!
-//! [`repository`] is what a service would write; [`scenes`] is what happens to it; the rest counts and shows.
+//! [`repository`] is what a service would write; [`scenes`] is what happens to it; [`fleet`] is the same with several
+//! processes; the rest counts and shows.
 
 mod args;
 mod backend;
 mod database;
+mod fleet;
 mod meter;
 mod paint;
 mod progress;
@@ -12,52 +14,60 @@ mod repository;
 mod row;
 mod scene;
 mod scenes;
+mod show;
 mod stage;
 mod table;
 mod wave;
 
 use std::error::Error;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use serde::Serialize;
+use singleflight_redis::{ConnectError, ConnectErrorKind};
 
-use crate::args::Args;
+use crate::args::{Args, Plan};
 use crate::backend::BackendChoice;
-use crate::paint::Paint;
+use crate::fleet::scene::FleetScene;
+use crate::fleet::{FleetError, Sharing, worker};
 use crate::progress::Progress;
-use crate::scene::Report;
+use crate::scene::{Scene, counted};
+use crate::show::Told;
 use crate::stage::Stage;
 
-/// All of it, for machines.
-#[derive(Debug, Serialize)]
-struct Document<'a> {
-    callers: u32,
-    keys: u32,
-    load_ms: u64,
-    backend: &'static str,
-    scenes: &'a [Report],
-}
-
-#[tokio::main]
-async fn main() -> ExitCode {
-    let (args, backend) = Args::read();
-    match run(&args, backend).await {
-        Ok(code) => code,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::FAILURE
-        }
+fn main() -> ExitCode {
+    match std::env::var(worker::VARIABLE) {
+        Ok(task) => worker::run(&task),
+        Err(_) => stampede(),
     }
 }
 
-/// Plays and tells.
-async fn run(args: &Args, backend: BackendChoice) -> Result<ExitCode, Box<dyn Error>> {
-    // Removed when dropped, and so also when the program is interrupted.
-    let folder = tempfile::Builder::new().prefix("stampede-").tempdir()?;
-    let scenes = args.scenes();
+#[tokio::main]
+async fn stampede() -> ExitCode {
+    let (args, plan) = Args::read();
+    let ended = match plan {
+        Plan::Alone { backend, scenes } => alone(&args, backend, &scenes).await,
+        Plan::Fleet { processes, backend, scenes } => match backend.open().await {
+            Ok((sharing, _server)) => fleet(&args, processes, (backend.shown(), sharing), &scenes).await,
+            Err(FleetError::Connect(error)) if is_mistake(&error) => args::refuse(error),
+            Err(error) => Err(error.into()),
+        },
+    };
+    ended.unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "error: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Whether the command line is at fault, rather than the server.
+fn is_mistake(error: &ConnectError) -> bool {
+    matches!(error.kind(), ConnectErrorKind::Misconfigured | ConnectErrorKind::Unsupported)
+}
+
+/// Plays in this process.
+async fn alone(args: &Args, backend: BackendChoice, scenes: &[Scene]) -> Result<ExitCode, Box<dyn Error>> {
+    let folder = show::folder()?;
     let progress = Arc::new(Progress::new(scenes.len()));
     let stage = Stage {
         callers: args.callers,
@@ -68,52 +78,51 @@ async fn run(args: &Args, backend: BackendChoice) -> Result<ExitCode, Box<dyn Er
         progress: progress.clone(),
         files: AtomicUsize::new(0),
     };
-    let play = async {
-        let _drawing = progress.draw();
-        let mut reports = Vec::with_capacity(scenes.len());
-        for scene in scenes {
-            progress.begin(scene.name());
-            reports.push(scene.play(&stage).await?);
-            progress.end();
-        }
-        Ok::<_, Box<dyn Error>>(reports)
-    };
-    let reports = tokio::select! {
-        reports = play => reports?,
-        interrupted = tokio::signal::ctrl_c() => {
-            interrupted?;
-            // As shells tell of a program that Ctrl-C ended.
-            return Ok(ExitCode::from(130));
-        }
-    };
+    let played = show::play(&progress, scenes, Scene::name, async |scene| scene.play(&stage).await).await?;
+    let Some(reports) = played else { return Ok(interrupted()) };
     folder.close()?;
-    print(&tell(args, backend, &reports)?)?;
-    // Something may have been other than expected; the output says what.
-    let right = reports.iter().all(|report| report.as_expected);
-    Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// What goes to standard output.
-fn tell(args: &Args, backend: BackendChoice, reports: &[Report]) -> Result<String, serde_json::Error> {
-    let Args { callers, keys, load_ms, .. } = *args;
-    let backend = backend.url();
-    if args.json {
-        let document = Document { callers, keys, load_ms, backend, scenes: reports };
-        return serde_json::to_string_pretty(&document).map(|document| document + "\n");
-    }
-    let plural = |count: u32| if count == 1 { "" } else { "s" };
     let head = format!(
-        "{callers} caller{}, {keys} key{}, a query takes {load_ms} ms, backend {backend}",
-        plural(callers),
-        plural(keys),
+        "{}, {}, a query takes {} ms, backend {}",
+        counted(args.callers, "caller", "callers"),
+        counted(args.keys, "key", "keys"),
+        args.load_ms,
+        backend.url(),
     );
-    Ok(table::table(&head, reports, Paint::of_stdout()))
+    let table = |paint| table::table(&head, &reports, paint);
+    Ok(Told::new(args, backend.url(), &reports, |report| report.as_expected, table)?.print()?)
 }
 
-fn print(text: &str) -> io::Result<()> {
-    match io::stdout().write_all(text.as_bytes()) {
-        // Whoever reads has seen enough.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        printed => printed,
-    }
+/// Plays with several processes.
+async fn fleet(
+    args: &Args,
+    processes: u32,
+    (backend, sharing): (&str, Sharing),
+    scenes: &[FleetScene],
+) -> Result<ExitCode, Box<dyn Error>> {
+    let folder = show::folder()?;
+    let progress = Arc::new(Progress::new(scenes.len()));
+    let mut stage = fleet::Stage {
+        processes: processes as usize,
+        callers: args.callers,
+        load: args.load(),
+        sharing,
+        folder: folder.path().to_owned(),
+        plays: 0,
+    };
+    let play = async |scene: FleetScene| scene.play(&mut stage).await;
+    let played = show::play(&progress, scenes, FleetScene::name, play).await?;
+    let Some(reports) = played else { return Ok(interrupted()) };
+    folder.close()?;
+    let head = format!(
+        "{} in {processes} processes, 1 key, a query takes {} ms, backend {backend}",
+        counted(args.callers, "caller", "callers"),
+        args.load_ms,
+    );
+    let table = |paint| fleet::table(&head, &reports, paint);
+    Ok(Told::new(args, backend, &reports, |report| report.as_expected, table)?.print()?)
+}
+
+/// As shells tell of a program that Ctrl-C ended.
+fn interrupted() -> ExitCode {
+    ExitCode::from(130)
 }

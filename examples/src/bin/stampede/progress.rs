@@ -65,8 +65,10 @@ impl Progress {
         let done = Self::WIDTH * played / self.scenes.max(1);
         let scene = *self.scene.lock().unwrap_or_else(PoisonError::into_inner);
         let (answered, asked) = (self.answered.load(Ordering::Relaxed), self.asked.load(Ordering::Relaxed));
+        let callers =
+            if asked > 0 { format!(": {answered} of {asked} callers answered") } else { String::new() };
         format!(
-            "{}{} {played}/{} {scene}: {answered} of {asked} callers answered",
+            "{}{} {played}/{} {scene}{callers}",
             "█".repeat(done),
             "░".repeat(Self::WIDTH - done),
             self.scenes,

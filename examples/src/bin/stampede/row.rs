@@ -71,7 +71,7 @@ impl Row {
 }
 
 impl Latency {
-    fn of(mut times: Vec<Duration>) -> Self {
+    pub(crate) fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         // The smallest time that this many in a hundred did not exceed.
         let quantile = |percent: usize| {

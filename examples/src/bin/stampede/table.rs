@@ -28,15 +28,19 @@ pub(crate) fn table(head: &str, reports: &[Report], paint: Paint) -> String {
                 }
             }
         }
-        let mark = if report.as_expected { paint.green("ok") } else { paint.red("NOT AS EXPECTED") };
-        let told = format!("expected: {}", report.expected);
-        for part in wrap(&told, WIDTH - 2) {
-            line(&mut out, &paint.dim(&format!("  {part}")));
-        }
-        line(&mut out, &format!("  {} {mark}", paint.dim(&format!("seen: {} -", report.seen))));
-        out.push('\n');
+        verdict(&mut out, &report.expected, &report.seen, report.as_expected, paint);
     }
     out
+}
+
+/// What was expected of a scene, and what was seen.
+pub(crate) fn verdict(out: &mut String, expected: &str, seen: &str, as_expected: bool, paint: Paint) {
+    let mark = if as_expected { paint.green("ok") } else { paint.red("NOT AS EXPECTED") };
+    for part in wrap(&format!("expected: {expected}"), WIDTH - 2) {
+        line(out, &paint.dim(&format!("  {part}")));
+    }
+    line(out, &format!("  {} {mark}", paint.dim(&format!("seen: {seen} -"))));
+    out.push('\n');
 }
 
 /// `label` is as wide as its column already.
@@ -45,6 +49,13 @@ fn row(label: &str, row: &Row, paint: Paint) -> String {
     let time = row.latency_ms;
     let stale = format!("{:>7}", row.stale);
     let stale = if row.stale > 0 { paint.yellow(&stale) } else { stale };
+    let counts = [
+        (row.defaults as u64, "default"),
+        (row.errors as u64, "error"),
+        (row.cancelled as u64, "cancelled"),
+        (row.renewals, "renewal"),
+        (row.fenced, "fenced"),
+    ];
     format!(
         "{label}{:>8}{:>8}  {}{:>9}{:>9}{:>9}{stale}  {}",
         row.callers,
@@ -53,22 +64,15 @@ fn row(label: &str, row: &Row, paint: Paint) -> String {
         milliseconds(time.p50),
         milliseconds(time.p99),
         milliseconds(time.max),
-        also(row),
+        also(&counts),
     )
 }
 
 /// The counts that are not nothing.
-fn also(row: &Row) -> String {
-    let counts = [
-        (row.defaults as u64, "default"),
-        (row.errors as u64, "error"),
-        (row.cancelled as u64, "cancelled"),
-        (row.renewals, "renewal"),
-        (row.fenced, "fenced"),
-    ];
+pub(crate) fn also(counts: &[(u64, &str)]) -> String {
     let mut text = String::new();
-    for (count, name) in counts.into_iter().filter(|(count, _)| *count > 0) {
-        let plural = if count > 1 && !name.ends_with("ed") { "s" } else { "" };
+    for (count, name) in counts.iter().filter(|(count, _)| *count > 0) {
+        let plural = if *count > 1 && !name.ends_with("ed") { "s" } else { "" };
         let comma = if text.is_empty() { "" } else { ", " };
         // Writing to a string cannot fail.
         let _ = write!(text, "{comma}{count} {name}{plural}");
@@ -77,7 +81,7 @@ fn also(row: &Row) -> String {
 }
 
 /// A time in three figures.
-fn milliseconds(ms: f64) -> String {
+pub(crate) fn milliseconds(ms: f64) -> String {
     match ms {
         // Nobody was answered.
         0.0 => "-".to_owned(),
@@ -89,7 +93,7 @@ fn milliseconds(ms: f64) -> String {
     }
 }
 
-fn line(out: &mut String, text: &str) {
+pub(crate) fn line(out: &mut String, text: &str) {
     out.push_str(text.trim_end());
     out.push('\n');
 }

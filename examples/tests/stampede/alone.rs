@@ -1,34 +1,8 @@
-//! The program as a user runs it.
-
-use std::process::{Command, Output};
+//! One process.
 
 use serde_json::Value;
 
-fn stampede(args: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_stampede"))
-        .args(args.split_whitespace())
-        .output()
-        .expect("the program can be started")
-}
-
-/// The one scene of a run that went as the program itself expects.
-fn scene(name: &str, args: &str) -> Value {
-    let output = stampede(&format!("--json --load-ms 20 --scene {name} {args}"));
-    let mut document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
-    assert!(output.stderr.is_empty(), "nothing goes to a standard error that is no terminal");
-    let scene = document["scenes"][0].take();
-    assert_eq!(scene["scene"], name);
-    assert_eq!(scene["as_expected"], true, "{scene:#}");
-    assert!(output.status.success());
-    scene
-}
-
-/// Its only row.
-fn row(name: &str, args: &str) -> Value {
-    let mut scene = scene(name, args);
-    assert_eq!(scene["rows"].as_array().map(Vec::len), Some(1));
-    scene["rows"][0].take()
-}
+use crate::run::{mistakes, row, scene, stampede};
 
 #[test]
 fn without_protection_every_caller_queries() {
@@ -133,7 +107,7 @@ fn what_is_printed_where_there_is_no_terminal_is_plain_text() {
 
 #[test]
 fn mistakes_get_a_sentence_and_exit_code_2() {
-    for (args, says) in [
+    mistakes(&[
         ("--callers 0", "0 is not in 1..=100000"),
         ("--callers 100001", "100001 is not in 1..=100000"),
         ("--callers -1", "unexpected argument '-1'"),
@@ -143,18 +117,16 @@ fn mistakes_get_a_sentence_and_exit_code_2() {
         ("--load-ms 0", "0 is not in 1..=60000"),
         ("--load-ms 60001", "60001 is not in 1..=60000"),
         ("--scene rodeo", "possible values: no-protection, single-flight"),
-        ("--backend redis://:secret@host", "no backend `redis:`: write `memory:` or `noop:`"),
+        ("--scene leader-killed", "add `--processes 4 --backend redis-local:`"),
+        (
+            "--backend redis://:secret@host",
+            "no backend `redis:`: write `memory:` or `noop:`, or add `--processes 4`",
+        ),
+        ("--backend redis-local:", "add `--processes 4`"),
         ("--backend disk", "no backend: write `memory:` or `noop:`"),
         ("--frobnicate", "unexpected argument '--frobnicate'"),
         ("rodeo", "unexpected argument 'rodeo'"),
-    ] {
-        let output = stampede(args);
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{args}");
-        assert!(output.stdout.is_empty(), "{args}");
-        assert!(error.starts_with("error: ") && error.contains(says), "{args}: {error}");
-        assert!(!error.contains("secret"), "{error}");
-    }
+    ]);
 }
 
 #[test]
@@ -162,7 +134,18 @@ fn help_is_no_mistake() {
     let output = stampede("--help");
     let help = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success());
-    for option in ["--callers", "--keys", "--load-ms", "--backend", "--scene", "--json", "cancelled-leader"] {
-        assert!(help.contains(option), "{option}");
+    let words = [
+        "--callers",
+        "--keys",
+        "--load-ms",
+        "--processes",
+        "--backend",
+        "--scene",
+        "--json",
+        "cancelled-leader",
+        "leader-killed",
+    ];
+    for word in words {
+        assert!(help.contains(word), "{word}");
     }
 }
