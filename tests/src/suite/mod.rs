@@ -1,7 +1,7 @@
 //! The promises, one function each and each named for its number.
 //!
 //! None depends on exact moments: bodies stand still at gates, and what takes time is given generous bounds. Under
-//! paused time they take none.
+//! paused time they take none; with a server they take what they say, which is mostly spent waiting.
 //!
 //! Promises that only a backend by itself can break (P1–P3, P9, P28) are checked by the conformance suite of
 //! `singleflight_core::testing`.
@@ -19,21 +19,25 @@ pub mod reentry;
 pub mod twins;
 pub mod waiters;
 
-/// Makes one test of each promise, on the harness that the expression gives.
+/// Makes one test of each promise, on the harness that the expression gives: under paused time, or with `real` in the
+/// time of a server, each test with the attribute in brackets.
 #[macro_export]
 macro_rules! promises {
+    (real $([$on:meta])? => $harness:expr) => {
+        $crate::promise_list! { each_real ($($on)?) $harness }
+    };
     ($harness:expr) => {
-        $crate::promise_list! { each $harness }
+        $crate::promise_list! { each () $harness }
     };
 }
 
-/// Hands the list to [`each`].
+/// Hands the list to [`each`] or [`each_real`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! promise_list {
-    ($then:ident $harness:expr) => {
+    ($then:ident ($($on:meta)?) $harness:expr) => {
         $crate::$then! {
-            $harness;
+            ($($on)?) $harness;
             attributed:
                 p14_losers_with_a_default_take_it_at_once
                 p18_losers_with_a_default_take_a_stale_copy
@@ -170,11 +174,34 @@ macro_rules! promise_list {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! each {
-    ($harness:expr; $($module:ident: $($name:ident)*;)*) => {$($(
+    (() $harness:expr; $($module:ident: $($name:ident)*;)*) => {$($(
         #[tokio::test(start_paused = true)]
         async fn $name() {
             let harness = $harness;
             $crate::suite::$module::$name(&harness).await;
         }
     )*)*};
+}
+
+/// Makes the tests in real time.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! each_real {
+    ($on:tt $harness:expr; $($module:ident: $($name:ident)*;)*) => {$($(
+        $crate::real! { $on $harness; $module $name }
+    )*)*};
+}
+
+/// Makes one of them.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! real {
+    (($($on:meta)?) $harness:expr; $module:ident $name:ident) => {
+        #[tokio::test]
+        $(#[$on])?
+        async fn $name() {
+            let harness = $harness;
+            $crate::suite::$module::$name(&harness).await;
+        }
+    };
 }
