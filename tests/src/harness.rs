@@ -13,12 +13,15 @@ use singleflight_core::{
 use tokio::task::JoinHandle;
 
 use crate::source::{LoadError, SITE, Source};
-use crate::way::Way;
+use crate::way::{self, Way};
 
 /// A backend under test. Each test has one to itself.
+///
+/// Where the backend is in process, time is paused and passes at once; a server has a time of its own, so with one the
+/// suite takes the time it says. It holds in both.
 #[async_trait]
 pub trait Harness: Send + Sync {
-    /// The backend; the same one each time.
+    /// The backend as one more process reaches it.
     fn backend(&self) -> Arc<dyn LeaseBackend>;
 
     /// How many leases are in force.
@@ -58,15 +61,14 @@ impl dyn Harness + '_ {
         Process { flights: set(self.prepare(builder)).build(), way }
     }
 
-    /// Waits until no lease is in force: what is freed in a `Drop` may take a moment.
+    /// Waits until no lease is in force: what is freed in a `Drop` may take a moment, but not until the lease ends.
     pub async fn freed(&self) {
-        for _ in 0..50 {
-            if self.leases().await == 0 {
-                return;
+        let freed = async {
+            while self.leases().await > 0 {
+                pass(Duration::from_millis(1)).await;
             }
-            pass(Duration::from_millis(1)).await;
-        }
-        panic!("{} leases are left", self.leases().await);
+        };
+        within(LEASE / 4, freed).await;
     }
 }
 
@@ -97,13 +99,13 @@ impl Process {
     #[must_use]
     pub fn spawn_key(
         &self,
-        key: &'static str,
+        key: &str,
         policy: Policy,
         source: &Arc<Source>,
     ) -> JoinHandle<Result<u64, LoadError>> {
-        let (flights, source) = (self.flights.clone(), source.clone());
+        let (flights, source, key) = (self.flights.clone(), source.clone(), key.to_owned());
         tokio::spawn(async move {
-            flights.flight(key).site(&SITE).policy(policy).run_sharing(|| source.load()).await
+            flights.flight(&key).site(&SITE).policy(policy).run_sharing(|| source.load()).await
         })
     }
 
@@ -147,6 +149,9 @@ pub const KEY: &str = "row:1";
 /// The lease TTL of [`plain`].
 pub const LEASE: Duration = Duration::from_secs(1);
 
+/// The smallest time that a store tells: what it says may be early by so much.
+pub const GRAIN: Duration = Duration::from_millis(5);
+
 /// Fresh for a minute.
 pub const fn plain() -> Policy {
     Policy::new().ttl(Duration::from_secs(60)).lock_ttl(LockTtl::Fixed(LEASE)).jitter(0.0)
@@ -162,14 +167,37 @@ pub async fn pass(time: Duration) {
     tokio::time::sleep(time).await;
 }
 
-/// Lets every task run until it waits for something.
+/// Lets every task run until it waits for something, and not for an answer of the backend.
 pub async fn settle() {
-    pass(Duration::from_millis(20)).await;
+    let (mut calm, mut before) = (0, way::traffic());
+    while calm < 4 {
+        pass(Duration::from_millis(5)).await;
+        let now = way::traffic();
+        calm = if now == before && now.under_way == 0 { calm + 1 } else { 0 };
+        before = now;
+    }
 }
 
 /// The future's output, which must come within this time.
+///
+/// The time is counted in fifty steps, so that what a busy machine keeps from this process is not counted.
+///
+/// # Panics
+/// If it does not.
 pub async fn within<F: Future>(time: Duration, future: F) -> F::Output {
-    tokio::time::timeout(time, future).await.expect("should have ended by now")
+    let step = (time / 50).max(Duration::from_millis(1));
+    let over = async {
+        let mut left = time;
+        while !left.is_zero() {
+            pass(step.min(left)).await;
+            left = left.saturating_sub(step);
+        }
+    };
+    tokio::select! {
+        biased;
+        output = future => output,
+        () = over => panic!("should have ended by now, {time:?} later"),
+    }
 }
 
 /// The output of all tasks, which must come within a minute.

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`harness`] | what a backend under test must offer, and the in-process ones |
 //! | [`way`] | one process's way to the backend, which a test can disturb |
+//! | [`server`] | Redis and Valkey servers that tests start and end |
 //! | [`source`] | what is loaded: it counts, and stands still when told to |
 //! | [`suite`] | the promises; [`promises!`] makes a test of each |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 pub mod harness;
+pub mod server;
 pub mod source;
 pub mod suite;
 pub mod way;

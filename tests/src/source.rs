@@ -1,11 +1,12 @@
 //! What the tests load: a row somewhere, whose reads are counted and can be made to stand still.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use singleflight_core::{FlightError, FlightErrorKind, Site};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 /// The function that loads it.
 pub static SITE: Site = Site::new("shop::rows::find");
@@ -39,7 +40,8 @@ pub struct Source {
     failing: AtomicBool,
     panicking: AtomicBool,
     takes: Duration,
-    loads: AtomicUsize,
+    /// When each load began.
+    loads: Mutex<Vec<Instant>>,
     running: AtomicUsize,
     most: AtomicUsize,
     /// One permit for each load that has begun and was not asked about.
@@ -55,7 +57,7 @@ impl Source {
             failing: AtomicBool::new(false),
             panicking: AtomicBool::new(false),
             takes,
-            loads: AtomicUsize::new(0),
+            loads: Mutex::default(),
             running: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
             arrivals: Semaphore::new(0),
@@ -96,7 +98,7 @@ impl Source {
             }
         }
         let value = self.value.load(Ordering::SeqCst);
-        self.loads.fetch_add(1, Ordering::SeqCst);
+        self.times().push(Instant::now());
         self.most.fetch_max(self.running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         let _running = Running(&self.running);
         self.arrivals.add_permits(1);
@@ -139,7 +141,17 @@ impl Source {
     /// How often it has been read.
     #[must_use]
     pub fn loads(&self) -> usize {
-        self.loads.load(Ordering::SeqCst)
+        self.times().len()
+    }
+
+    /// When each of its reads began.
+    #[must_use]
+    pub fn load_times(&self) -> Vec<Instant> {
+        self.times().clone()
+    }
+
+    fn times(&self) -> MutexGuard<'_, Vec<Instant>> {
+        self.loads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The most reads that went on at once.

@@ -1,5 +1,6 @@
 //! One process's way to the backend: counted, and disturbed when a test says so.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,6 +60,44 @@ impl Gate {
 impl Drop for Gate {
     fn drop(&mut self) {
         self.0.open.close();
+    }
+}
+
+thread_local! {
+    /// Each test has a thread of its own, and all its tasks run there.
+    static TRAFFIC: Cell<Traffic> = const { Cell::new(Traffic { begun: 0, under_way: 0 }) };
+}
+
+/// What goes on between the processes of a test and their backends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traffic {
+    /// Steps that have been asked for.
+    pub begun: u64,
+    /// Steps that the backend is at; those that stand at a gate are not.
+    pub under_way: i64,
+}
+
+/// What has gone on so far in this thread.
+#[must_use]
+pub fn traffic() -> Traffic {
+    TRAFFIC.get()
+}
+
+/// A step that the backend is at.
+struct UnderWay;
+
+impl UnderWay {
+    fn begin() -> Self {
+        let Traffic { begun, under_way } = TRAFFIC.get();
+        TRAFFIC.set(Traffic { begun: begun + 1, under_way: under_way + 1 });
+        Self
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let Traffic { begun, under_way } = TRAFFIC.get();
+        TRAFFIC.set(Traffic { begun, under_way: under_way - 1 });
     }
 }
 
@@ -132,7 +171,10 @@ impl Way {
     ) -> Result<T, BackendError> {
         *self.plan().calls.entry(method).or_default() += 1;
         self.at(method, Moment::Before).await?;
-        let answer = step.await;
+        let answer = {
+            let _under_way = UnderWay::begin();
+            step.await
+        };
         self.at(method, Moment::After).await?;
         answer
     }

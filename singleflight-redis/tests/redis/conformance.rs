@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use singleflight_core::LeaseBackend;
 use singleflight_core::testing::conformance::Harness;
 use singleflight_redis::RedisBackend;
+use singleflight_tests::server::Server;
 
 use crate::rig::connect;
-use crate::server::Server;
 
 struct Rig {
     backend: Arc<RedisBackend>,

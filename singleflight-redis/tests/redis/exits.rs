@@ -7,12 +7,12 @@ use std::time::Duration;
 use singleflight_core::testing::conformance;
 use singleflight_core::{FlightError, Policy, SingleFlight};
 use singleflight_redis::RedisBackend;
+use singleflight_tests::server::Server;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::rig::{MINUTE, PATIENCE, Source, bytes, engine, patient, soon};
-use crate::server::Server;
 
 const MS: Duration = Duration::from_millis(1);
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 use singleflight_core::LeaseBackend;
 use singleflight_core::backend::{Abandon, Acquire, Acquired, Published, Released, Token};
 use singleflight_core::error::BackendErrorKind;
+use singleflight_tests::server::Server;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::rig::{
     KIND, MINUTE, PATIENCE, Source, bytes, connect, engine, engine_on, hasty, offer, put, soon, take,
 };
-use crate::server::Server;
 
 const MS: Duration = Duration::from_millis(1);
 const LARGE: usize = 100_000;

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use singleflight_core::backend::{Abandon, Acquire, Acquired, Published, Token};
 use singleflight_core::{FlightError, LeaseBackend, SingleFlight};
+use singleflight_tests::server::Server;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
 use crate::rig::{KIND, MINUTE, PATIENCE, Source, connect, engine, offer, put, soon, take, until};
-use crate::server::Server;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);

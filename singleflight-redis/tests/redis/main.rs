@@ -11,6 +11,5 @@ mod protocol;
 mod proxy;
 mod rig;
 mod same;
-mod server;
 mod start;
 mod waiters;

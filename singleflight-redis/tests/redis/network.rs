@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use singleflight_core::{LeaseBackend, SingleFlight};
 use singleflight_redis::RedisBackend;
+use singleflight_tests::server::Server;
 use tokio::time::Instant;
 
 use crate::proxy::Proxy;
 use crate::rig::{PATIENCE, Source, bytes, engine, patient, put, soon};
-use crate::server::Server;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);

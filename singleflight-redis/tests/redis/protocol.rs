@@ -8,9 +8,9 @@ use bytes::Bytes;
 use singleflight_core::LeaseBackend;
 use singleflight_core::backend::{Abandon, Acquire, Acquired, Released, Token};
 use singleflight_core::entry::{Header, Kind, Stamp};
+use singleflight_tests::server::Server;
 
 use crate::rig::{KIND, MINUTE, bytes, connect, offer, put, take};
-use crate::server::Server;
 
 const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../PROTOCOL.md"));
 

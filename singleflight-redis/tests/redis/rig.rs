@@ -9,9 +9,8 @@ use singleflight_core::backend::{Acquire, Acquired, Publish, Published, Token};
 use singleflight_core::entry::{Entry, Kind, Payload, Stamp};
 use singleflight_core::{BackendError, FlightError, LeaseBackend, SingleFlight};
 use singleflight_redis::{RedisBackend, RedisBuilder};
+use singleflight_tests::server::Server;
 use tokio::time::{Instant, sleep};
-
-use crate::server::Server;
 
 pub(crate) const KIND: Kind = Kind::new(0xc0ffee, 3);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);

@@ -7,9 +7,9 @@ use singleflight_core::backend::{Abandon, Acquire, Acquired, Publish, Token};
 use singleflight_core::entry::{Kind, Payload, Stamp};
 use singleflight_core::testing::BytesBackend;
 use singleflight_core::{Clock, LeaseBackend};
+use singleflight_tests::server::Server;
 
 use crate::rig::{MINUTE, connect};
-use crate::server::Server;
 
 /// What can be done in one step, without times that pass while the test runs.
 #[derive(Clone, Debug)]

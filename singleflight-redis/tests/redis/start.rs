@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use singleflight_core::LeaseBackend;
 use singleflight_redis::{ConnectErrorKind, RedisBackend, from_env};
+use singleflight_tests::server::Server;
 use tokio::time::Instant;
 
 use crate::rig::{PATIENCE, Source, patient, put, soon};
-use crate::server::Server;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 use singleflight_core::LeaseBackend;
 use singleflight_core::backend::{Change, Published};
 use singleflight_core::error::BackendErrorKind;
+use singleflight_tests::server::Server;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
 use crate::rig::{PATIENCE, Source, connect, engine, hasty, offer, patient, put, soon, take};
-use crate::server::Server;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);

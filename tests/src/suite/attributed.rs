@@ -70,6 +70,7 @@ pub async fn p15_a_default_is_no_value(harness: &dyn Harness) {
     source.fail(true);
     source.let_through(1);
     assert!(leader.await.unwrap().is_err());
+    harness.freed().await;
     source.fail(false);
     source.let_through(1);
     assert_eq!(call(&b, &source).await.unwrap().unwrap(), 1);

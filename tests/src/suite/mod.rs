@@ -2,7 +2,7 @@
 //! about more than one process, named alike.
 //!
 //! None depends on exact moments: bodies stand still at gates, and what takes time is given generous bounds. Under
-//! paused time they take none.
+//! paused time they take none; with a server they take what they say, which is mostly spent waiting.
 //!
 //! Promises that only a backend by itself can break (P1–P3, P9, P28) are checked by the conformance suite of
 //! `singleflight_core::testing`.
@@ -25,40 +25,36 @@ pub mod spawned_faults;
 pub mod twins;
 pub mod waiters;
 
-/// Makes one test of each promise and case, on the harness that the expression gives.
+/// Makes one test of each promise and case, on the harness that the expression gives: under paused time, or with `real`
+/// in the time of a server, each test with the attribute in brackets.
 #[macro_export]
 macro_rules! promises {
+    (real $([$on:meta])? => $harness:expr) => {
+        $crate::promise_list! { each_real ($($on)?) $harness }
+    };
     ($harness:expr) => {
-        $crate::promise_list! { each $harness }
+        $crate::promise_list! { each () $harness }
     };
 }
 
 /// The same for copies in front of a backend that keeps bytes.
 #[macro_export]
 macro_rules! near_promises {
+    (real $([$on:meta])? => $harness:expr) => {
+        $crate::near_list! { each_real ($($on)?) $harness }
+    };
     ($harness:expr) => {
-        $crate::each! {
-            $harness;
-            near:
-                p24_a_copy_costs_no_round_trip
-                p24_copies_are_not_for_those_who_refresh_or_bypass
-                p18_a_copy_is_no_fresher_than_the_entry
-                p05_an_invalidation_drops_the_copies
-                p05_a_fill_elsewhere_drops_the_copies
-                p05_an_answer_overtaken_by_an_invalidation_is_no_copy
-                p05_a_lost_subscription_drops_the_copies
-                p23_copies_are_bounded;
-        }
+        $crate::near_list! { each () $harness }
     };
 }
 
-/// Hands the list to [`each`].
+/// Hands the list to [`each`] or [`each_real`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! promise_list {
-    ($then:ident $harness:expr) => {
+    ($then:ident ($($on:meta)?) $harness:expr) => {
         $crate::$then! {
-            $harness;
+            ($($on)?) $harness;
             attributed:
                 p14_losers_with_a_default_take_it_at_once
                 p18_losers_with_a_default_take_a_stale_copy
@@ -232,15 +228,58 @@ macro_rules! promise_list {
     };
 }
 
+/// Hands the list of copies to [`each`] or [`each_real`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! near_list {
+    ($then:ident ($($on:meta)?) $harness:expr) => {
+        $crate::$then! {
+            ($($on)?) $harness;
+            near:
+                p24_a_copy_costs_no_round_trip
+                p24_copies_are_not_for_those_who_refresh_or_bypass
+                p18_a_copy_is_no_fresher_than_the_entry
+                p05_an_invalidation_drops_the_copies
+                p05_a_fill_elsewhere_drops_the_copies
+                p05_an_answer_overtaken_by_an_invalidation_is_no_copy
+                p05_a_lost_subscription_drops_the_copies
+                p23_copies_are_bounded;
+        }
+    };
+}
+
 /// Makes the tests.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! each {
-    ($harness:expr; $($module:ident: $($name:ident)*;)*) => {$($(
+    (() $harness:expr; $($module:ident: $($name:ident)*;)*) => {$($(
         #[tokio::test(start_paused = true)]
         async fn $name() {
             let harness = $harness;
             $crate::suite::$module::$name(&harness).await;
         }
     )*)*};
+}
+
+/// Makes the tests in real time.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! each_real {
+    ($on:tt $harness:expr; $($module:ident: $($name:ident)*;)*) => {$($(
+        $crate::real! { $on $harness; $module $name }
+    )*)*};
+}
+
+/// Makes one of them.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! real {
+    (($($on:meta)?) $harness:expr; $module:ident $name:ident) => {
+        #[tokio::test]
+        $(#[$on])?
+        async fn $name() {
+            let harness = $harness;
+            $crate::suite::$module::$name(&harness).await;
+        }
+    };
 }

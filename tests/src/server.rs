@@ -1,14 +1,14 @@
-//! A server of the test's own: started on a free loopback port, ended by its handle.
+//! A Redis or Valkey server of the test's own: started on a free loopback port, ended by its handle.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Names the server's binary; `redis-server` unless set.
-const VARIABLE: &str = "SINGLEFLIGHT_REDIS_SERVER";
-
-pub(crate) struct Server {
+/// A running server. It ends with this.
+#[derive(Debug)]
+pub struct Server {
+    make: Make,
     process: Child,
     /// Ends the server should the test's process end without a chance to; waits for that on its standard input.
     guard: Child,
@@ -17,33 +17,50 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn start() -> Self {
+    /// Starts one, empty.
+    #[must_use]
+    pub fn start() -> Self {
         Self::with(&[])
     }
 
     /// A server with these options beside those that keep it from touching the disk.
-    pub(crate) fn with(options: &[&str]) -> Self {
+    #[must_use]
+    pub fn with(options: &[&str]) -> Self {
+        Self::of(Make::Redis, options)
+    }
+
+    /// A Valkey server, whatever others are.
+    #[must_use]
+    pub fn valkey() -> Self {
+        Self::of(Make::Valkey, &[])
+    }
+
+    fn of(make: Make, options: &[&str]) -> Self {
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
         // Someone else may take the port between our look and the server's.
         for _ in 0..10 {
             let port = free_port();
-            if let Some((process, guard)) = launch(port, &options) {
-                return Self { process, guard, port, options };
+            if let Some((process, guard)) = launch(make, port, &options) {
+                return Self { make, process, guard, port, options };
             }
         }
         panic!("no server came up on ten ports in turn");
     }
 
-    pub(crate) fn url(&self) -> String {
+    /// Where it is.
+    #[must_use]
+    pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    pub(crate) fn port(&self) -> u16 {
+    /// The port it listens on.
+    #[must_use]
+    pub fn port(&self) -> u16 {
         self.port
     }
 
     /// Ends it at once, as a crash would.
-    pub(crate) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         let _ = self.guard.kill();
         let _ = self.guard.wait();
         let _ = self.process.kill();
@@ -51,10 +68,13 @@ impl Server {
     }
 
     /// Starts it again on the same port, empty.
-    pub(crate) fn revive(&mut self) {
+    ///
+    /// # Panics
+    /// If it does not come up.
+    pub fn revive(&mut self) {
         let patience = Instant::now() + Duration::from_secs(10);
         while Instant::now() < patience {
-            if let Some((process, guard)) = launch(self.port, &self.options) {
+            if let Some((process, guard)) = launch(self.make, self.port, &self.options) {
                 (self.process, self.guard) = (process, guard);
                 return;
             }
@@ -63,11 +83,12 @@ impl Server {
     }
 
     /// Stops it in its tracks: connections stay, nothing is answered.
-    pub(crate) fn freeze(&self) {
+    pub fn freeze(&self) {
         self.signal("-STOP");
     }
 
-    pub(crate) fn thaw(&self) {
+    /// Lets it go on.
+    pub fn thaw(&self) {
         self.signal("-CONT");
     }
 
@@ -77,34 +98,47 @@ impl Server {
     }
 
     /// Sends one command on a connection of its own and gives the answer as it came.
-    pub(crate) fn say(&self, words: &[&str]) -> String {
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn say(&self, words: &[&str]) -> String {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
         let mut connection = TcpStream::connect(("127.0.0.1", self.port)).expect("the server can be dialled");
         speak(&mut connection, &words).expect("the server answers")
     }
 
     /// A number from `INFO`.
-    pub(crate) fn info(&self, section: &str, name: &str) -> u64 {
+    ///
+    /// # Panics
+    /// If there is none of this name.
+    #[must_use]
+    pub fn info(&self, section: &str, name: &str) -> u64 {
         let info = self.say(&["INFO", section]);
         let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         line.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("no {name} in {info}"))
     }
 
     /// How often the server has run this command, those inside scripts included.
-    pub(crate) fn calls(&self, command: &str) -> u64 {
+    #[must_use]
+    pub fn calls(&self, command: &str) -> u64 {
         let info = self.say(&["INFO", "commandstats"]);
         let start = format!("cmdstat_{command}:calls=");
         let line = info.lines().find_map(|line| line.strip_prefix(&start));
         line.map_or(0, |line| line.split(',').next().and_then(|number| number.parse().ok()).unwrap())
     }
 
-    pub(crate) fn keys(&self) -> Vec<String> {
+    /// The names of all that it holds.
+    #[must_use]
+    pub fn keys(&self) -> Vec<String> {
         let answer = self.say(&["KEYS", "*"]);
         answer.lines().skip(1).filter(|line| !line.starts_with('$')).map(str::to_owned).collect()
     }
 
     /// Asserts that nothing of ours would stay for ever.
-    pub(crate) fn assert_every_key_ends(&self) {
+    ///
+    /// # Panics
+    /// If something would.
+    pub fn assert_every_key_ends(&self) {
         for key in self.keys() {
             let left = self.say(&["PTTL", &key]);
             assert_ne!(left.trim(), ":-1", "{key} has no TTL");
@@ -112,8 +146,35 @@ impl Server {
     }
 
     /// Cuts every connection of clients of this kind, `normal` or `pubsub`.
-    pub(crate) fn cut(&self, kind: &str) {
+    pub fn cut(&self, kind: &str) {
         self.say(&["CLIENT", "KILL", "TYPE", kind]);
+    }
+}
+
+/// Whose server it is.
+#[derive(Clone, Copy, Debug)]
+enum Make {
+    Redis,
+    Valkey,
+}
+
+impl Make {
+    /// The binary, and where to get another.
+    fn binary(self) -> (String, &'static str) {
+        let (variable, usual, help) = match self {
+            Self::Redis => (
+                "SINGLEFLIGHT_REDIS_SERVER",
+                "redis-server",
+                "`apt-get install redis-server`, or name the binary of a Redis or Valkey server in \
+                 SINGLEFLIGHT_REDIS_SERVER",
+            ),
+            Self::Valkey => (
+                "SINGLEFLIGHT_VALKEY_SERVER",
+                "valkey-server",
+                "name one in SINGLEFLIGHT_VALKEY_SERVER, such as `scripts/fetch-valkey` fetches",
+            ),
+        };
+        (std::env::var(variable).unwrap_or_else(|_| usual.to_owned()), help)
     }
 }
 
@@ -129,17 +190,14 @@ fn free_port() -> u16 {
 }
 
 /// Starts a server and waits until it answers; `None` if it ended instead.
-fn launch(port: u16, options: &[String]) -> Option<(Child, Child)> {
-    let binary = std::env::var(VARIABLE).unwrap_or_else(|_| "redis-server".to_owned());
+fn launch(make: Make, port: u16, options: &[String]) -> Option<(Child, Child)> {
+    let (binary, help) = make.binary();
     let mut server = Command::new(&binary);
     server.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
     server.args(["--dir", &std::env::temp_dir().to_string_lossy()]).args(options);
     server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut process = server.spawn().unwrap_or_else(|error| {
-        panic!(
-            "these tests need a Redis server and `{binary}` cannot be run ({error}): `apt-get install redis-server`, \
-             or name another binary in {VARIABLE}"
-        )
+        panic!("this test needs a {make:?} server and `{binary}` cannot be run ({error}): {help}")
     });
     let mut guard = Command::new("sh");
     guard.args(["-c", "read line; kill -9 $0", &process.id().to_string()]);
@@ -159,7 +217,7 @@ fn launch(port: u16, options: &[String]) -> Option<(Child, Child)> {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    let mut end = Server { process, guard, port, options: Vec::new() };
+    let mut end = Server { make, process, guard, port, options: Vec::new() };
     end.kill();
     None
 }
