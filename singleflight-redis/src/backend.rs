@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use singleflight_core::backend::{
-    Abandon, Acquire, Acquired, Invalidated, Medium, Note, Publish, Published, Released, Renewed, Token,
-    Watch,
+    Abandon, Acquire, Acquired, Changes, Invalidated, Medium, Note, Publish, Published, Released, Renewed,
+    Token, Watch,
 };
 use singleflight_core::entry::Entry;
 use singleflight_core::link::Link;
@@ -16,6 +16,7 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::JoinSet;
 
 use crate::builder::RedisBuilder;
+use crate::feed::RedisChanges;
 use crate::link::Lines;
 use crate::notify::Hub;
 use crate::{post, steps};
@@ -133,6 +134,10 @@ impl LeaseBackend for RedisBackend {
         {
             post::put_off(self.lines(), &key);
         }
+    }
+
+    fn changes(&self, prefix: &str) -> Option<Box<dyn Changes>> {
+        Some(Box::new(RedisChanges::begin(&self.inner.hub, &self.lines().keys, prefix)))
     }
 
     fn link(&self) -> Option<&Link> {

@@ -98,7 +98,8 @@ impl RedisBuilder {
         }
         let dialer = Dialer::new(info, address.clone(), self.response, self.dial);
         let dialer = Arc::new(dialer.map_err(|error| ConnectError::dial(&address, error))?);
-        Ok((Lines::new(dialer.clone(), keys, self.connections), Hub::new(dialer)))
+        let lines = Lines::new(dialer.clone(), keys.clone(), self.connections);
+        Ok((lines, Hub::new(dialer, keys)))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The names of a key's records.
 
+use std::sync::Arc;
+
 use singleflight_core::backend::Token;
 
 /// How every name begins unless told otherwise.
@@ -41,6 +43,26 @@ impl Keyspace {
         self.name(key, 'w', "")
     }
 
+    /// The pattern of the channels of all keys that begin with `prefix`.
+    pub(crate) fn channels(&self, prefix: &str) -> String {
+        let mut pattern = String::new();
+        let literal = format!("{}{{{}{prefix}", self.prefix, guard(prefix));
+        for char in literal.chars() {
+            if matches!(char, '*' | '?' | '[' | ']' | '\\') {
+                pattern.push('\\');
+            }
+            pattern.push(char);
+        }
+        pattern.push_str("*}w");
+        pattern
+    }
+
+    /// The key whose channel this is.
+    pub(crate) fn key_of_channel(&self, channel: &str) -> Option<Arc<str>> {
+        let key = channel.strip_prefix(&*self.prefix)?.strip_prefix('{')?.strip_suffix("}w")?;
+        Some(key.strip_prefix('~').unwrap_or(key).into())
+    }
+
     /// A large record on its way. The token is part of the name, so that nobody publishes what another has staged.
     pub(crate) fn staging(&self, key: &str, token: Token) -> String {
         use std::fmt::Write;
@@ -55,15 +77,18 @@ impl Keyspace {
         let mut name = String::with_capacity(self.prefix.len() + key.len() + rest.len() + 4);
         name.push_str(&self.prefix);
         name.push('{');
-        if key.is_empty() || key.starts_with(['}', '~']) {
-            name.push('~');
-        }
+        name.push_str(if key.is_empty() { "~" } else { guard(key) });
         name.push_str(key);
         name.push('}');
         name.push(letter);
         name.push_str(rest);
         name
     }
+}
+
+/// What goes before a key so that the tag is not empty; before an empty one it is `~`, too.
+fn guard(key: &str) -> &'static str {
+    if key.starts_with(['}', '~']) { "~" } else { "" }
 }
 
 #[cfg(test)]
@@ -105,6 +130,26 @@ mod tests {
             .flat_map(|key| [keys.value(key), keys.lease(key), keys.failure(key), keys.channel(key)])
             .collect();
         assert_eq!(names.len(), 4 * ODD.len());
+    }
+
+    #[test]
+    fn a_channel_tells_its_key() {
+        for prefix in [PREFIX, ""] {
+            let keys = Keyspace::new(prefix).unwrap();
+            for key in ODD {
+                assert_eq!(keys.key_of_channel(&keys.channel(key)).as_deref(), Some(key));
+                assert_eq!(keys.key_of_channel(&keys.value(key)), None);
+            }
+        }
+    }
+
+    #[test]
+    fn patterns_take_prefixes_as_they_are() {
+        let keys = Keyspace::new(PREFIX).unwrap();
+        assert_eq!(keys.channels("shop:"), "sf:{shop:*}w");
+        assert_eq!(keys.channels(""), "sf:{*}w");
+        assert_eq!(keys.channels("a*[b]?\\:"), "sf:{a\\*\\[b\\]\\?\\\\:*}w");
+        assert_eq!(keys.channels("}"), "sf:{~}*}w");
     }
 
     #[test]

@@ -9,6 +9,9 @@
 //! ACL SETUSER name on >password ~sf:* resetchannels &sf:* +eval +evalsha +get +getrange +set +pttl +pexpire +rename +del +unlink +publish +subscribe +unsubscribe +ping +role +hello +auth +select
 //! ```
 //!
+//! For near caches it also needs `+psubscribe +punsubscribe` and the pattern itself, which Redis compares letter by letter:
+//! `&sf:{namespace:*}w`. Without them copies live for a moment only.
+//!
 //! | file | holds |
 //! |---|---|
 //! | `backend` | the contract's face |
@@ -17,7 +20,8 @@
 //! | `scripts`, `lua/` | what has to be one step on the server |
 //! | `keys` | the names of a key's records |
 //! | `link`, `dial` | data connections, kept by a task each |
-//! | `notify` | waiters: subscriptions on a connection of their own |
+//! | `notify`, `watch` | waiters: subscriptions on a connection of their own |
+//! | `feed` | near caches: what changes, on that same connection |
 //! | `post` | steps that nobody waits for |
 //! | `error` | what an error means |
 
@@ -26,6 +30,7 @@ mod builder;
 mod dial;
 mod environment;
 mod error;
+mod feed;
 mod keys;
 mod link;
 mod notify;
@@ -33,6 +38,7 @@ mod post;
 mod scripts;
 mod steps;
 mod target;
+mod watch;
 
 pub use backend::RedisBackend;
 pub use builder::RedisBuilder;

@@ -9,17 +9,20 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
+use redis::aio::MultiplexedConnection;
 use redis::{PushInfo, PushKind, RedisError, Value};
 use singleflight_core::BackendError;
-use singleflight_core::backend::{Change, Token, Watch};
+use singleflight_core::backend::{Change, Watch};
 use singleflight_core::error::BackendErrorKind;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::dial::{Backoff, Dialer};
 use crate::error;
+use crate::feed::{Feeds, Task};
+use crate::keys::Keyspace;
 use crate::link::Health;
+use crate::watch::{RedisWatch, change};
 
 /// A channel nobody watches is kept so long, since keys that were waited for are often waited for again.
 const LINGER: Duration = Duration::from_secs(1);
@@ -34,6 +37,7 @@ const BACKLOG: usize = 16;
 /// All subscriptions of one backend.
 pub(crate) struct Hub {
     dialer: Arc<Dialer>,
+    keys: Keyspace,
     board: Mutex<Board>,
     /// There is something to subscribe to, or to end.
     work: Notify,
@@ -42,6 +46,7 @@ pub(crate) struct Hub {
 #[derive(Default)]
 struct Board {
     channels: HashMap<String, Channel>,
+    feeds: Feeds,
     /// The last attempt to connect failed.
     down: bool,
 }
@@ -76,8 +81,8 @@ impl Channel {
 }
 
 impl Hub {
-    pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
-        Self { dialer, board: Mutex::default(), work: Notify::new() }
+    pub(crate) fn new(dialer: Arc<Dialer>, keys: Keyspace) -> Self {
+        Self { dialer, keys, board: Mutex::default(), work: Notify::new() }
     }
 
     /// Begins to listen on a channel; returns when the server has confirmed it.
@@ -107,10 +112,10 @@ impl Hub {
             channel.phase.send_replace(Phase::Wanted);
         }
         let (changes, phase) = (channel.changes.subscribe(), channel.phase.subscribe());
-        Ok((RedisWatch { hub: self.clone(), name, changes, closed: false }, phase))
+        Ok((RedisWatch::new(self.clone(), name, changes), phase))
     }
 
-    fn leave(&self, name: &str) {
+    pub(crate) fn leave(&self, name: &str) {
         let mut board = self.lock();
         let Some(channel) = board.channels.get_mut(name) else { return };
         channel.watchers -= 1;
@@ -121,8 +126,18 @@ impl Hub {
         }
     }
 
+    /// Does something with the feeds, of which there is then something to be told to the server.
+    pub(crate) fn feeds<T>(&self, with: impl FnOnce(&mut Feeds) -> T) -> T {
+        let done = with(&mut self.lock().feeds);
+        self.work.notify_one();
+        done
+    }
+
     /// Hands a message to those who watch its channel.
     fn hear(&self, push: &PushInfo) {
+        if push.kind == PushKind::PMessage {
+            self.lock().feeds.hear(&self.keys, &push.data);
+        }
         if push.kind != PushKind::Message {
             return;
         }
@@ -137,7 +152,7 @@ impl Hub {
     /// Keeps the connection, for ever, from the first watcher on.
     pub(crate) async fn keep(self: Arc<Self>) {
         let mut backoff = Backoff::new();
-        while self.lock().channels.is_empty() {
+        while self.is_unused() {
             self.work.notified().await;
         }
         loop {
@@ -171,6 +186,7 @@ impl Hub {
         loop {
             let wanted = self.wanted();
             let (idle, look) = if wanted.is_empty() { self.idle() } else { Default::default() };
+            let task = if wanted.is_empty() { self.lock().feeds.task() } else { None };
             if !wanted.is_empty() {
                 match connection.subscribe(&wanted).await {
                     Ok(()) => self.confirm(&wanted),
@@ -179,16 +195,20 @@ impl Hub {
                         _ => return Ok(()),
                     },
                 }
+            } else if let Some(task) = task {
+                if self.see_to(task, &mut connection).await.is_err() {
+                    return Ok(());
+                }
             } else if !idle.is_empty() {
                 if connection.unsubscribe(&idle).await.is_err() {
                     return Ok(());
                 }
-            } else if self.count().1 > 0 && heard.elapsed() >= QUIET {
+            } else if self.is_heeded() && heard.elapsed() >= QUIET {
                 if connection.send_packed_command(&redis::cmd("PING")).await.is_err() {
                     return Ok(());
                 }
             } else {
-                let quiet = (self.count().1 > 0).then(|| heard + QUIET);
+                let quiet = self.is_heeded().then(|| heard + QUIET);
                 let next = look.into_iter().chain(quiet).min();
                 tokio::select! {
                     () = self.work.notified() => {}
@@ -199,6 +219,36 @@ impl Hub {
             }
             heard = Instant::now();
         }
+    }
+
+    /// Tells the server of a pattern; the error is that it cannot be told.
+    async fn see_to(&self, task: Task, connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
+        match task {
+            Task::Unsubscribe(pattern) => connection.punsubscribe(&*pattern).await,
+            Task::Subscribe(pattern) => {
+                let told = connection.psubscribe(&*pattern).await;
+                let refused = |error| error::classify(error).0 == BackendErrorKind::Refused;
+                let confirmed = match told {
+                    Ok(()) => true,
+                    Err(error) if refused(&error) => false,
+                    Err(error) => return Err(error),
+                };
+                self.lock().feeds.settle(&pattern, confirmed);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether there is nothing to connect for.
+    fn is_unused(&self) -> bool {
+        let board = self.lock();
+        board.channels.is_empty() && board.feeds.is_empty()
+    }
+
+    /// Whether anybody would miss a message.
+    fn is_heeded(&self) -> bool {
+        let board = self.lock();
+        !board.feeds.is_empty() || board.channels.values().any(|channel| channel.watchers > 0)
     }
 
     /// Channels to subscribe to.
@@ -264,6 +314,7 @@ impl Hub {
     /// The connection is gone: everyone is to look, now and once the subscriptions are back.
     fn cut(&self) {
         let mut board = self.lock();
+        board.feeds.cut();
         board.channels.retain(|_, channel| channel.watchers > 0);
         for channel in board.channels.values_mut() {
             if channel.phase.send_replace(Phase::Wanted) == Phase::Confirmed {
@@ -311,62 +362,5 @@ async fn until(next: Option<Instant>) {
     match next {
         Some(next) => sleep_until(next).await,
         None => std::future::pending().await,
-    }
-}
-
-/// What a message says.
-pub(crate) fn change(message: &[u8]) -> Change {
-    let ended =
-        |rest: &[u8]| rest.split_first_chunk().map(|(grant, rest)| (Token::new(*grant), rest.to_vec()));
-    match message.split_first() {
-        Some((b'p', [])) => Change::Published,
-        Some((b'x', [])) => Change::Invalidated,
-        Some((kind @ (b'a' | b'f'), rest)) => match ended(rest) {
-            Some((grant, message)) => {
-                let failure = (*kind == b'f').then(|| Arc::from(String::from_utf8_lossy(&message)));
-                Change::Abandoned { grant, failure }
-            }
-            None => Change::Unknown,
-        },
-        // A later version's: whatever it means, something happened.
-        _ => Change::Unknown,
-    }
-}
-
-/// One watcher.
-struct RedisWatch {
-    hub: Arc<Hub>,
-    name: String,
-    changes: broadcast::Receiver<Change>,
-    closed: bool,
-}
-
-#[async_trait]
-impl Watch for RedisWatch {
-    async fn changed(&mut self) -> Change {
-        if self.closed {
-            // Said once; whoever is left waits for the lease to end.
-            return std::future::pending().await;
-        }
-        match self.changes.recv().await {
-            Ok(change) => change,
-            Err(broadcast::error::RecvError::Lagged(_)) => Change::Unknown,
-            Err(broadcast::error::RecvError::Closed) => {
-                self.closed = true;
-                Change::Unknown
-            }
-        }
-    }
-}
-
-impl Drop for RedisWatch {
-    fn drop(&mut self) {
-        self.hub.leave(&self.name);
-    }
-}
-
-impl fmt::Debug for RedisWatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisWatch").field("channel", &self.name).finish_non_exhaustive()
     }
 }

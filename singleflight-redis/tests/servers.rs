@@ -60,6 +60,7 @@ mod redis {
     use super::{Rig, Server};
 
     singleflight_tests::promises!(real => Rig::on(Server::start()).await);
+    singleflight_tests::near_promises!(real => Rig::on(Server::start()).await);
 }
 
 /// On Valkey.
@@ -67,6 +68,10 @@ mod valkey {
     use super::{Rig, Server};
 
     singleflight_tests::promises!(
+        real [ignore = "needs a Valkey server, which `scripts/test --all` fetches"] =>
+            Rig::on(Server::valkey()).await
+    );
+    singleflight_tests::near_promises!(
         real [ignore = "needs a Valkey server, which `scripts/test --all` fetches"] =>
             Rig::on(Server::valkey()).await
     );

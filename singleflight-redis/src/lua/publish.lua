@@ -20,5 +20,5 @@ if #head == 32 and string.byte(head) == 1 and string.sub(head, 13, 16) == string
 end
 local set = redis.pcall('SET', KEYS[1], ARGV[5], 'PX', ARGV[3])
 if set.err then return set end
-free('p')
+free('p' .. ARGV[1])
 return 1

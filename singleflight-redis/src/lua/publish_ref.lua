@@ -27,5 +27,5 @@ if redis.call('PEXPIRE', KEYS[3], ARGV[3]) == 0 then
 end
 -- Keeps the TTL just set.
 redis.call('RENAME', KEYS[3], KEYS[1])
-free('p')
+free('p' .. ARGV[1])
 return 1
