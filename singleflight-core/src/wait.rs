@@ -132,3 +132,28 @@ pub(crate) async fn alive<F: Future>(lead: &Lead<Keeper>, call: &Request, future
     })
     .await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each pause is at most the next of 20, 30, 45 ms and so on up to half a second, and at least half of it.
+    #[test]
+    fn p20_pauses_grow_and_are_shortened_by_at_most_a_half() {
+        let clock = Clock::system().seeded(1);
+        let mut waiting = Waiting::new(clock.now());
+        let mut longest = Duration::from_millis(20);
+        let mut parts = Vec::new();
+        for _ in 0..100 {
+            let pause = waiting.pause(&clock);
+            assert!(longest / 2 <= pause && pause <= longest, "{pause:?} for {longest:?}");
+            parts.push(pause.div_duration_f64(longest));
+            longest = longest.mul_f64(1.5).min(Duration::from_millis(500));
+        }
+        assert_eq!(longest, Duration::from_millis(500));
+        assert!(
+            parts.iter().any(|part| *part < 0.6) && parts.iter().any(|part| *part > 0.9),
+            "spread: {parts:?}"
+        );
+    }
+}
