@@ -150,6 +150,19 @@ pub async fn p12_a_parked_refresh_is_taken_over(harness: &dyn Harness) {
     drop(leader);
 }
 
+/// A leader that waits for the store's answer is alive, however long that takes: nobody asks in its place.
+pub async fn p12_a_leader_that_waits_for_an_answer_is_not_deposed(harness: &dyn Harness) {
+    let (a, source) = (harness.process(), Source::quick());
+    let gate = a.way.hold(Method::Acquire, Moment::Before);
+    let calls = a.spawn_many(3, plain(), &source);
+    gate.reached().await;
+    pass(5 * LEASE).await;
+    assert_eq!((a.way.calls(Method::Acquire), a.flights.statistics().total.takeovers), (1, 0));
+    drop(gate);
+    all(calls).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
+    assert_eq!(source.loads(), 1);
+}
+
 /// A load that never ends: *dialogporten #4252*. After `max_hold` one takes over; the old one ends by itself.
 pub async fn p12_a_hung_leader_holds_its_lease_for_max_hold(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
