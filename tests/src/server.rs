@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -65,6 +66,7 @@ impl Server {
         let _ = self.guard.wait();
         let _ = self.process.kill();
         let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(folder(self.port));
     }
 
     /// Starts it again on the same port, empty.
@@ -184,6 +186,11 @@ impl Drop for Server {
     }
 }
 
+/// What a server writes, as a replica does that is sent everything, and would read when it is started again.
+fn folder(port: u16) -> PathBuf {
+    std::env::temp_dir().join(format!("singleflight-server-{}-{port}", std::process::id()))
+}
+
 fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port can be had");
     listener.local_addr().expect("it has a number").port()
@@ -194,7 +201,9 @@ fn launch(make: Make, port: u16, options: &[String]) -> Option<(Child, Child)> {
     let (binary, help) = make.binary();
     let mut server = Command::new(&binary);
     server.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
-    server.args(["--dir", &std::env::temp_dir().to_string_lossy()]).args(options);
+    let folder = folder(port);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    server.args(["--dir", &folder.to_string_lossy()]).args(options);
     server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut process = server.spawn().unwrap_or_else(|error| {
         panic!("this test needs a {make:?} server and `{binary}` cannot be run ({error}): {help}")
