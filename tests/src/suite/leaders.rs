@@ -267,7 +267,7 @@ pub async fn p16_a_dropped_leader_hands_over_while_it_asks(harness: &dyn Harness
         leader.abort();
         let _ = leader.await;
         drop(gate);
-        // The same token makes the repeated question the same grant: nobody waits for the lease to end.
+        // The question is taken back: nobody waits for the lease to end.
         for call in calls {
             assert_eq!(within(LEASE / 2, call).await.unwrap().unwrap(), 1);
         }
