@@ -75,7 +75,7 @@ pub(crate) enum Stage {
     /// Nothing is owned.
     #[default]
     Open,
-    /// The lease was asked for and the answer is not known: to be asked again with the same token.
+    /// The lease was asked for and the answer is not known: to be taken back by its token.
     Asked(Lease),
     /// The lease is owned.
     Granted(Lease),

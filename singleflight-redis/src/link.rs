@@ -143,7 +143,7 @@ impl Lines {
     /// Sends commands on one of the connections and gives their answers, errors among them.
     ///
     /// A connection that was cut is often one of a server that is well: the commands are sent once more on the next
-    /// one, which every step allows. Where one is cut the others often are, too, and only a use shows it.
+    /// one. Where one is cut the others often are, too, and only a use shows it.
     pub(crate) async fn ask(&self, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
         for _ in 0..self.slots.len() {
             match self.live().await?.ask(commands).await {
@@ -154,12 +154,24 @@ impl Lines {
         self.live().await?.ask(commands).await.map_err(error::failed)
     }
 
+    /// Sends commands once, and never again: if the connection is cut, whether they were done is not known.
+    async fn ask_once(&self, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
+        self.live().await?.ask(commands).await.map_err(|error| match error::classify(&error).1 {
+            Some(Loss::Cut) => error::unanswered(error),
+            _ => error::failed(error),
+        })
+    }
+
     /// Runs a script and gives its answer.
     pub(crate) async fn run(&self, run: Run<'_>) -> Result<Value, BackendError> {
-        let mut answers = self.ask(&run.named()).await?;
+        let ask = async |commands| match run.repeats() {
+            true => self.ask(&commands).await,
+            false => self.ask_once(&commands).await,
+        };
+        let mut answers = ask(run.named()).await?;
         let mut answer = answers.pop();
         if matches!(&answer, Some(Value::ServerError(error)) if error.code() == "NOSCRIPT") {
-            answer = self.ask(&run.whole()).await?.pop();
+            answer = ask(run.whole()).await?.pop();
         }
         match (answers.pop(), answer) {
             (Some(Value::ServerError(error)), _) | (_, Some(Value::ServerError(error))) => {

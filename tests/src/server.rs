@@ -2,9 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
 
 /// A running server. It ends with this.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub struct Server {
     /// Ends the server should the test's process end without a chance to; waits for that on its standard input.
     guard: Child,
     port: u16,
+    /// Its own, since a replica writes there what it is sent, and whoever starts next would read it.
+    dir: TempDir,
     options: Vec<String>,
 }
 
@@ -38,11 +41,12 @@ impl Server {
 
     fn of(make: Make, options: &[&str]) -> Self {
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+        let dir = tempfile::tempdir().expect("a folder can be made");
         // Someone else may take the port between our look and the server's.
         for _ in 0..10 {
             let port = free_port();
-            if let Some((process, guard)) = launch(make, port, &options) {
-                return Self { make, process, guard, port, options };
+            if let Some((process, guard)) = launch(make, port, &dir, &options) {
+                return Self { make, process, guard, port, dir, options };
             }
         }
         panic!("no server came up on ten ports in turn");
@@ -66,7 +70,6 @@ impl Server {
         let _ = self.guard.wait();
         let _ = self.process.kill();
         let _ = self.process.wait();
-        let _ = std::fs::remove_dir_all(folder(self.port));
     }
 
     /// Starts it again on the same port, empty.
@@ -76,7 +79,7 @@ impl Server {
     pub fn revive(&mut self) {
         let patience = Instant::now() + Duration::from_secs(10);
         while Instant::now() < patience {
-            if let Some((process, guard)) = launch(self.make, self.port, &self.options) {
+            if let Some((process, guard)) = launch(self.make, self.port, &self.dir, &self.options) {
                 (self.process, self.guard) = (process, guard);
                 return;
             }
@@ -186,24 +189,17 @@ impl Drop for Server {
     }
 }
 
-/// What a server writes, as a replica does that is sent everything, and would read when it is started again.
-fn folder(port: u16) -> PathBuf {
-    std::env::temp_dir().join(format!("singleflight-server-{}-{port}", std::process::id()))
-}
-
 fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port can be had");
     listener.local_addr().expect("it has a number").port()
 }
 
 /// Starts a server and waits until it answers; `None` if it ended instead.
-fn launch(make: Make, port: u16, options: &[String]) -> Option<(Child, Child)> {
+fn launch(make: Make, port: u16, dir: &TempDir, options: &[String]) -> Option<(Child, Child)> {
     let (binary, help) = make.binary();
     let mut server = Command::new(&binary);
     server.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
-    let folder = folder(port);
-    std::fs::create_dir_all(&folder).expect("a folder can be made");
-    server.args(["--dir", &folder.to_string_lossy()]).args(options);
+    server.arg("--dir").arg(dir.path()).args(options);
     server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut process = server.spawn().unwrap_or_else(|error| {
         panic!("this test needs a {make:?} server and `{binary}` cannot be run ({error}): {help}")
@@ -211,7 +207,7 @@ fn launch(make: Make, port: u16, options: &[String]) -> Option<(Child, Child)> {
     let mut guard = Command::new("sh");
     guard.args(["-c", "read line; kill -9 $0", &process.id().to_string()]);
     guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let guard = guard.spawn().expect("`sh` can be run");
+    let mut guard = guard.spawn().expect("`sh` can be run");
     let patience = Instant::now() + Duration::from_secs(10);
     while Instant::now() < patience {
         if process.try_wait().expect("its state can be asked").is_some() {
@@ -226,8 +222,10 @@ fn launch(make: Make, port: u16, options: &[String]) -> Option<(Child, Child)> {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    let mut end = Server { make, process, guard, port, options: Vec::new() };
-    end.kill();
+    for child in [&mut guard, &mut process] {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
     None
 }
 

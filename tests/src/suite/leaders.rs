@@ -13,7 +13,7 @@ use singleflight_core::{FlightErrorKind, Policy};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::harness::{GRAIN, Harness, KEY, LEASE, Process, all, pass, plain, settle, within};
+use crate::harness::{GRAIN, Harness, KEY, LEASE, Process, all, pass, plain, settle, unhurried, within};
 use crate::source::{LoadError, SITE, Source};
 
 type Call = Pin<Box<dyn Future<Output = Result<u64, LoadError>> + Send>>;
@@ -280,7 +280,7 @@ pub async fn p16_a_dropped_leader_hands_over_while_it_asks(harness: &dyn Harness
         leader.abort();
         let _ = leader.await;
         drop(gate);
-        // The same token makes the repeated question the same grant: nobody waits for the lease to end.
+        // The question is taken back: nobody waits for the lease to end.
         for call in calls {
             assert_eq!(within(LEASE / 2, call).await.unwrap().unwrap(), 1);
         }
@@ -384,10 +384,10 @@ pub async fn p16_leaders_that_time_out_again_and_again(harness: &dyn Harness) {
 /// The panic goes to the leader's caller, an error to those who wait here and elsewhere; the key works afterwards.
 pub async fn p17_a_panic_is_the_leaders_and_an_error_for_the_others(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let source = Source::gated();
-    let leader = a.spawn(plain(), &source);
+    let (policy, source) = (unhurried(plain()), Source::gated());
+    let leader = a.spawn(policy, &source);
     source.began().await;
-    let (here, there) = (a.spawn_many(5, plain(), &source), b.spawn_many(5, plain(), &source));
+    let (here, there) = (a.spawn_many(5, policy, &source), b.spawn_many(5, policy, &source));
     settle().await;
     source.panic(true);
     source.let_through(1);
@@ -402,7 +402,7 @@ pub async fn p17_a_panic_is_the_leaders_and_an_error_for_the_others(harness: &dy
     assert_eq!(source.loads(), 1);
     source.panic(false);
     source.let_through(1);
-    assert_eq!(within(LEASE, a.call(plain(), &source)).await.unwrap(), 1);
+    assert_eq!(within(LEASE, a.call(policy, &source)).await.unwrap(), 1);
     assert_eq!(a.flights.statistics().total.panics, 1);
     assert_eq!(a.flights.in_progress(), 0);
     harness.freed().await;

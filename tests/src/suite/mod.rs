@@ -113,6 +113,8 @@ macro_rules! promise_list {
                 p05_a_refresh_begun_before_is_never_seen_after
                 p05_a_stale_copy_does_not_survive_an_invalidation
                 p05_a_load_without_the_lease_is_for_those_who_called_before_it
+                p05_a_question_asked_again_is_not_for_an_older_load
+                p05_a_question_heard_late_does_not_bring_an_older_load_back
                 p06_newcomers_do_not_join_the_older_flight
                 p06_newcomers_do_not_join_a_flight_begun_meanwhile
                 p06_followers_of_a_refused_publish_look_again
