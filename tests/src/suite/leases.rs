@@ -191,6 +191,16 @@ pub async fn p03_a_publish_whose_answer_was_lost_is_repeated(harness: &dyn Harne
     assert_eq!(process.flights.statistics().total.fenced, 0);
 }
 
+/// Where the backend is out of reach, its caller does not wait for a second step that is to fail as well.
+pub async fn p26_a_publish_in_vain_is_not_followed_by_another_step(harness: &dyn Harness) {
+    let (process, source) = (harness.process(), Source::quick());
+    process.way.fail(Method::Publish, Moment::Before, BackendErrorKind::Unavailable, 1);
+    assert_eq!(process.call(plain(), &source).await.unwrap(), 1);
+    assert_eq!((process.way.calls(Method::Publish), process.way.calls(Method::Abandon)), (1, 0));
+    assert_eq!(process.way.calls(Method::Post), 1, "the lease is given back without waiting");
+    harness.freed().await;
+}
+
 /// A publish that did not arrive is asked again, and stored.
 pub async fn p03_a_publish_that_was_lost_is_repeated(harness: &dyn Harness) {
     let (process, other) = (harness.process(), harness.process());

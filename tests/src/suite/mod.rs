@@ -154,6 +154,7 @@ macro_rules! promise_list {
                 p10_a_grant_that_nobody_heard_of_is_given_back
                 p10_a_question_that_is_dropped_leaves_no_lease
                 p03_a_publish_whose_answer_was_lost_is_repeated
+                p26_a_publish_in_vain_is_not_followed_by_another_step
                 p03_a_publish_that_was_lost_is_repeated;
             losers:
                 p14_losers_that_fail_do_so_at_once
