@@ -62,7 +62,7 @@ impl SingleFlightBuilder {
 
     /// Goes before every key on backends that other services may use too. Default: empty.
     pub fn namespace(mut self, namespace: &str) -> Self {
-        self.namespace = namespace.into();
+        self.namespace = namespace.replace('%', "%25").replace(':', "%3A").into();
         self
     }
 

@@ -13,7 +13,7 @@ use crate::error::{FlightError, FlightErrorKind};
 use crate::fill::{Leader, Run};
 use crate::flight::{FlightId, Purpose};
 use crate::flights::SingleFlight;
-use crate::identity::Place;
+use crate::identity::{NOBODY, Place};
 use crate::lease::Failed;
 use crate::lookup::refreshes_early;
 use crate::observe::{Count, SiteState};
@@ -176,6 +176,10 @@ impl<'a, R> Call<'a, R> {
         let identity = self.site.identity(self.place, (value.type_name)());
         let id =
             FlightId { key: Arc::from(self.key), value: (value.type_id)(), identity, purpose: Purpose::Fill };
+        if identity == NOBODY {
+            scope.note(CallOutcome::Bypassed);
+            return None;
+        }
         let kind = Kind::new(identity, terms.version);
         let can_fail = self.typed.can_fail();
         Some(Request { engine, id, kind, value, terms, site, scope, can_fail })

@@ -93,7 +93,8 @@ impl SingleFlight {
     ///
     /// # Errors
     /// If the backend could not be told. The key is then remembered and sent before the backend is used again, and is
-    /// already gone in this process.
+    /// already gone in this process. At most [`Link::UNSENT`](crate::link::Link::UNSENT) keys are remembered: what is
+    /// invalidated beyond that while the backend is away is seen again once it is back, until its TTL is over.
     ///
     /// # Cancel safety
     /// Dropped before it returns, it may or may not have been done.
@@ -136,6 +137,8 @@ impl SingleFlight {
     /// A function is named by its label (`module::function`, or its `name`) or by the end of it: `"users::find"` and
     /// `"find"` both name `shop::users::find`. It need not have been called yet, so a name that fits nothing is no error;
     /// the labels met so far are those of [`statistics`](Self::statistics).
+    ///
+    /// What is stored already keeps the TTLs it was stored with.
     ///
     /// `losers = "fail"` and `on_timeout = "fail"` mean "wait" and "load" for functions whose result cannot carry a
     /// [`FlightError`](crate::FlightError); "default" means the same for functions without a default.

@@ -80,9 +80,11 @@ struct First {
 
 impl First {
     /// By address, which is nearly always enough. A function that is compiled into several units has a copy of the
-    /// text in each, though: then by content, which is still much quicker than to hash it.
+    /// text in each, though: then by content, which is still much quicker than to hash it. Calls by hand have one place
+    /// and many types.
     fn is(&self, place: Place, type_name: &'static str) -> bool {
-        std::ptr::eq(self.place.0, place.0) || (self.place, self.type_name) == (place, type_name)
+        let same = std::ptr::eq(self.place.0, place.0) && std::ptr::eq(self.type_name, type_name);
+        same || (self.place, self.type_name) == (place, type_name)
     }
 }
 
@@ -101,8 +103,21 @@ impl Identity {
     }
 }
 
+/// The identity of values that nobody can share: those of an instance whose arguments have no names of their own. The
+/// compiler calls every closure of a function alike.
+pub(crate) const NOBODY: u32 = 0;
+
+/// Whether a type's name is, or has among its arguments, that of a closure; types that are declared inside one have
+/// names of their own.
+pub(crate) fn is_nameless(type_name: &str) -> bool {
+    type_name.split("{{closure}}").skip(1).any(|rest| !rest.starts_with("::"))
+}
+
 /// FNV-1a over the function and the type, folded to 32 bits.
 fn hash(place: Place, name: Option<&'static str>, type_name: &str) -> u32 {
+    if is_nameless(&place.arguments()) {
+        return NOBODY;
+    }
     let mut fnv = Fnv::new();
     match name {
         Some(name) => {
@@ -112,7 +127,7 @@ fn hash(place: Place, name: Option<&'static str>, type_name: &str) -> u32 {
         None => fnv.write(place.function()),
     }
     fnv.write_type(type_name);
-    fnv.finish()
+    fnv.finish().max(NOBODY + 1)
 }
 
 struct Fnv(u64);
@@ -185,6 +200,30 @@ mod tests {
     fn instances_of_a_generic_impl_are_kept_apart() {
         assert_ne!(id(Repo(1_u8).find::<()>()), id(Repo(1_u16).find::<()>()));
         assert_ne!(id(Find::find(&Repo(String::new()))), id(Find::find(&Vec::new())));
+    }
+
+    #[test]
+    fn instances_that_differ_in_a_closure_alone_share_nothing() {
+        let (one, two) = (Repo(|| 1), Repo(|| 2));
+        assert_eq!((id(one.find::<()>()), id(two.find::<()>())), (NOBODY, NOBODY));
+        // Declared inside a closure, but named.
+        let declared = (|| {
+            struct Inside;
+            Repo(Inside).find::<()>()
+        })();
+        assert_ne!(id(declared), NOBODY);
+    }
+
+    #[test]
+    fn one_place_with_many_types_has_an_identity_for_each() {
+        let identity = Identity::new();
+        let place = Place::named("flight");
+        let mut ids: Vec<_> =
+            ["u64", "f64", "u64", "a::Cents"].map(|name| identity.get(place, None, name)).into();
+        assert_eq!(ids[0], ids[2]);
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 3);
     }
 
     #[test]

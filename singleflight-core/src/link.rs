@@ -73,7 +73,7 @@ impl Link {
     const FIRST_DELAY: Duration = Duration::from_millis(50);
     const LAST_DELAY: Duration = Duration::from_millis(500);
     /// Invalidations remembered while down, at most.
-    pub const UNSENT: usize = 10_000;
+    pub const UNSENT: usize = 100_000;
 
     /// A link that is up.
     #[must_use]

@@ -113,7 +113,7 @@ macro_rules! counters {
 counters! {
     /// Calls answered with a stale copy.
     Stale stale,
-    /// Bodies run.
+    /// Bodies that ended with a value or an error.
     Fill fills,
     /// Bodies that failed.
     Error errors,
@@ -121,7 +121,7 @@ counters! {
     Panic panics,
     /// Calls answered by another caller's load in this process.
     Follow follows,
-    /// Calls whose flight waited for another process.
+    /// Flights that waited for another process.
     Wait waits,
     /// Wait budgets that ran out.
     Timeout timeouts,
@@ -131,9 +131,9 @@ counters! {
     Held acquires_held,
     /// Leases asked for in vain because the backend could not answer.
     AcquireFailed acquires_failed,
-    /// Loads taken over from a leader that ended without a value.
+    /// Flights taken over from a leader that ended without a value, or that stopped waiting for another process.
     Takeover takeovers,
-    /// Publishes refused.
+    /// Leases lost: publishes refused, and loads that went on past their lease or `max_hold`.
     Fenced fenced,
     /// Loads whose publish was refused, or that ran without the lease.
     Duplicate duplicate_loads,

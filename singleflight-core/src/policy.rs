@@ -63,7 +63,8 @@ pub enum Losers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnTimeout {
-    /// Load without the lease: one such load per key and process, shared by all whose budget ran out.
+    /// Load without the lease: one such load per key and process, shared by all whose budget ran out. One that outlasts
+    /// `max_hold` is given up on, as every load is, and the next one begins beside it.
     Load,
     /// Take the function's default.
     Default,
@@ -172,7 +173,8 @@ impl Policy {
         self
     }
 
-    /// How long new arrivals, in every process, share a failure instead of loading. Default: zero.
+    /// How long new arrivals, in every process, share a failure instead of loading. Default: zero. Where errors are
+    /// retried each caller tries for itself, and this has no effect.
     pub const fn error_cooldown(mut self, cooldown: Duration) -> Self {
         self.error_cooldown = cooldown;
         self

@@ -57,7 +57,7 @@ use proc_macro::TokenStream;
 /// | `losers` | `"stale"` (default), `"wait"`, `"default"`, `"fail"` | what a caller gets while another loads: a stale value if there is one, and else it waits; it waits even so; a stale value, else the default; a stale value, else a `FlightError` |
 /// | `default` | expression | the value for `losers = "default"` and `OnTimeout::Default`: what stands in `Ok` for a `Result`, else what is returned. Evaluated only when needed; it may use and move the arguments |
 /// | `skip(a, b)` | names | arguments and parameters that do not change the value |
-/// | `local` | flag | the value stays in this process whatever the backend; it needs no serde |
+/// | `local` | flag | the value stays in this process whatever the backend; it needs no serde, and other processes' invalidations do not reach it |
 /// | `version` | 0 to 65535, 0 | the version of the value's type: a higher one replaces a lower one |
 /// | `errors` | `"share"` (default), `"retry"` | whether the callers that waited for a failed load get its error, or each try in turn |
 /// | `share_error` | path of a `fn(&E) -> E` | how to copy an error that is neither `Clone` nor `From<FlightError>` |
@@ -204,8 +204,9 @@ pub fn single_flight(args: TokenStream, item: TokenStream) -> TokenStream {
 /// There is no invalidation by prefix: a `*` in the template is text like any other. Write out the keys.
 ///
 /// The keys are rendered before the body runs, so that it may move its arguments. They are invalidated after it has
-/// ended, with `Ok`, with an `Err` or by a panic: a failed write may have been done all the same. The caller gets the
-/// result when that has happened. A load that was running then does not bring the old value back.
+/// ended, with `Ok` or with an `Err`: a failed write may have been done all the same. The caller gets the result when that
+/// has happened. After a panic they are invalidated as well, but nobody can wait for it: with a server, callers may see
+/// the old value until the message has arrived. A load that was running then does not bring the old value back.
 ///
 /// It works on the functions that `single_flight` works on, and on `&mut self`, `-> impl Trait` and types that borrow. The
 /// future is `Send` if the body's future and its result are.

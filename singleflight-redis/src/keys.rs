@@ -133,6 +133,21 @@ mod tests {
     }
 
     #[test]
+    fn p28_case_37_random_keys_have_one_tag_and_names_of_their_own() {
+        let (keys, mut names) = (Keyspace::new(PREFIX).unwrap(), HashSet::new());
+        let pieces = ["{", "}", "~", "a", ":", "é", "%", "\0", "{}", "}v", "}l"];
+        let mut rng = fastrand::Rng::with_seed(37);
+        let random = (0..10_000).map(|_| (0..rng.usize(..8)).map(|_| rng.choice(pieces).unwrap()).collect());
+        let distinct: HashSet<String> = random.collect();
+        for key in &distinct {
+            let ours = [keys.value(key), keys.lease(key), keys.failure(key), keys.channel(key)];
+            assert!(ours.iter().all(|name| tag(name) == tag(&ours[0]) && tag(name) != name), "{key:?}");
+            names.extend(ours);
+        }
+        assert!(distinct.len() > 5000 && names.len() == 4 * distinct.len());
+    }
+
+    #[test]
     fn a_channel_tells_its_key() {
         for prefix in [PREFIX, ""] {
             let keys = Keyspace::new(prefix).unwrap();

@@ -95,8 +95,17 @@ impl KeyBuf {
     }
 
     /// Appends the name of a type, encoded.
+    ///
+    /// # Panics
+    /// If it is, or has among its arguments, a closure's: the compiler calls every closure of a function alike, so the key
+    /// would be another value's.
     pub fn type_name<T: ?Sized>(&mut self, stop: char) {
-        self.value(std::any::type_name::<T>(), stop);
+        let name = std::any::type_name::<T>();
+        assert!(
+            !crate::identity::is_nameless(name),
+            "`{name}` has no name of its own to put in a key; give the key something else that tells its values apart"
+        );
+        self.value(name, stop);
     }
 
     /// Appends bytes, encoded.

@@ -85,7 +85,7 @@ async fn p25_calls_under_way_survive_cuts() {
 }
 
 #[tokio::test]
-async fn p26_a_dead_server_costs_calls_nothing_and_is_found_again() {
+async fn p26_case_31_a_dead_server_costs_calls_nothing_and_is_found_again() {
     let mut server = Server::start();
     let (flights, source) = (engine(&server).await, Source::default());
     source.call(&flights, "k", MS).await.unwrap();
@@ -93,7 +93,7 @@ async fn p26_a_dead_server_costs_calls_nothing_and_is_found_again() {
     let mut costs = Vec::new();
     let outage = Instant::now();
     for round in 0.. {
-        if outage.elapsed() > Duration::from_secs(1) {
+        if outage.elapsed() > Duration::from_secs(10) {
             break;
         }
         let start = Instant::now();
@@ -121,7 +121,7 @@ async fn p26_a_dead_server_costs_calls_nothing_and_is_found_again() {
 }
 
 #[tokio::test]
-async fn p26_a_frozen_server_opens_the_breaker_and_a_probe_closes_it() {
+async fn p26_case_39_a_frozen_server_opens_the_breaker_and_a_probe_closes_it() {
     let server = Server::start();
     let (flights, source) = (engine_on(hasty(&server).await), Source::default());
     source.call(&flights, "k", MS).await.unwrap();
@@ -191,7 +191,7 @@ async fn p25_a_full_server_is_no_error_to_the_caller() {
 }
 
 #[tokio::test]
-async fn p25_eviction_costs_loads_and_nothing_else() {
+async fn p25_case_34_eviction_costs_loads_and_nothing_else() {
     // Valkey's backlog grows to 10 MB and counts as memory used.
     let server = Server::with(&["--maxmemory-policy", "allkeys-lru", "--repl-backlog-size", "16384"]);
     let backend = connect(&server).await;

@@ -102,7 +102,7 @@ async fn p20_a_frozen_server_does_not_hold_a_watch() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn p20_waiters_notice_a_fill_although_their_connection_was_cut() {
+async fn p20_case_30_waiters_notice_a_fill_although_their_connection_was_cut() {
     let server = Server::start();
     let (leader, waiter, source) = (engine(&server).await, engine(&server).await, Source::default());
     for round in 1..=5 {
@@ -127,4 +127,29 @@ async fn p20_waiters_notice_a_fill_although_their_connection_was_cut() {
         assert_eq!(waits.await.unwrap().unwrap(), round);
         assert!(ended.elapsed() < PATIENCE, "before the lease would have ended: {:?}", ended.elapsed());
     }
+}
+
+#[tokio::test]
+async fn p05_case_30_copies_are_flushed_when_the_subscription_is_cut() {
+    let server = Server::start();
+    let backend = Arc::new(connect(&server).await);
+    let near = SingleFlight::builder().backend(backend).namespace("test").near(100, MINUTE).build();
+    let (other, source) = (engine(&server).await, Source::default());
+    let figures = || near.statistics().near.unwrap();
+    let hears = async || {
+        source.call(&near, "k", MS).await.unwrap();
+        figures().hears && figures().copies > 0
+    };
+    soon("there is a copy and changes are heard", hears).await;
+    let flushes = figures().flushes;
+    server.cut("pubsub");
+    soon("the copies are gone", async || figures().flushes > flushes).await;
+    soon("there is another and changes are heard", hears).await;
+    let loads = source.loads();
+    other.invalidate("k").await.unwrap();
+    soon("the copy is dropped", async || {
+        source.call(&near, "k", MS).await.unwrap();
+        source.loads() > loads
+    })
+    .await;
 }

@@ -217,6 +217,8 @@ macro_rules! promise_list {
                 p14_an_older_version_loads_once_beside_a_newer
                 p15_a_failure_is_only_for_calls_of_the_same_function
                 p15_a_refresh_that_is_asked_for_is_tried_although_the_last_one_failed
+                p22_calls_by_hand_share_no_value_of_another_type
+                p22_namespaces_are_apart
                 p21_crosswise_twins_end_at_once;
             waiters:
                 p14_many_callers_one_fill

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use singleflight_core::backend::Medium;
 use singleflight_core::{Policy, SingleFlight, Site, control};
 use tokio::sync::Barrier;
 
-use crate::harness::{Harness, LEASE, all, pass, plain, soft, within};
+use crate::harness::{Harness, KEY, LEASE, all, pass, plain, soft, within};
 use crate::source::{LoadError, Source};
 
 static ONE: Site = Site::named("one");
@@ -93,4 +94,34 @@ pub async fn p14_an_older_version_loads_once_beside_a_newer(harness: &dyn Harnes
     assert_eq!(old.call(plain().version(1), &source).await.unwrap(), 9);
     assert_eq!(source.loads(), 2, "one of each");
     assert_eq!(new.call(plain().version(2), &source).await.unwrap(), 1, "the newer one stays");
+}
+
+/// Calls by hand of one key and several types never have one another's value.
+pub async fn p22_calls_by_hand_share_no_value_of_another_type(harness: &dyn Harness) {
+    let (a, b) = (harness.process(), harness.process());
+    for process in [&a, &b] {
+        let flight = || process.flights.flight(KEY).policy(plain());
+        assert_eq!(flight().run(|| async { Ok::<u64, LoadError>(1) }).await.unwrap(), 1);
+        let float: f64 = flight().run(|| async { Ok::<_, LoadError>(4.5) }).await.unwrap();
+        assert!((float - 4.5).abs() < 0.1, "{float}");
+        assert_eq!(flight().run(|| async { Ok::<i32, LoadError>(-3) }).await.unwrap(), -3);
+    }
+    // Whatever a process has called before, it finds what the others stored.
+    let last = || a.flights.flight(KEY).policy(plain());
+    let other = b.flights.flight(KEY).policy(plain());
+    assert_eq!(other.run(|| async { Ok::<u64, LoadError>(7) }).await.unwrap(), 7);
+    assert_eq!(last().run(|| async { Ok::<u64, LoadError>(8) }).await.unwrap(), 7);
+}
+
+/// Services whose namespaces begin alike share no rows.
+pub async fn p22_namespaces_are_apart(harness: &dyn Harness) {
+    let in_space = |space: &'static str| harness.process_with(move |builder| builder.namespace(space));
+    let (shop, eu) = (in_space("shop"), in_space("shop:eu"));
+    let (one, two) = (Source::quick(), Source::quick());
+    two.set(2);
+    assert_eq!(shop.call_key("eu:x:y", plain(), &one).await.unwrap(), 1);
+    if shop.flights.backend().medium() == Medium::Bytes {
+        assert_eq!(eu.call_key("x:y", plain(), &two).await.unwrap(), 2);
+        assert_eq!(shop.call_key("eu:x:y", plain(), &one).await.unwrap(), 1);
+    }
 }

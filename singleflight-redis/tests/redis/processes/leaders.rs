@@ -40,9 +40,9 @@ async fn p14_four_processes_of_ten_callers_are_one_load() {
 }
 
 #[tokio::test]
-async fn p11_a_killed_leader_has_one_successor_in_the_fleet() {
+async fn p11_case_25_a_killed_leader_has_one_successor_in_the_fleet() {
     let (server, mut origin) = (Server::start(), Origin::start());
-    let mut fleet = fleet(&server, &origin, 5).await;
+    let mut fleet = fleet(&server, &origin, 6).await;
     // The leader has a caller of its own and is not waited for.
     let leader = fleet[0].tell(&format!("call {CALL}"));
     let first = origin.next().await;
