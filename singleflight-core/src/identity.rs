@@ -207,11 +207,11 @@ mod tests {
         let (one, two) = (Repo(|| 1), Repo(|| 2));
         assert_eq!((id(one.find::<()>()), id(two.find::<()>())), (NOBODY, NOBODY));
         // Declared inside a closure, but named.
-        let declared = (|| {
+        let declare = || {
             struct Inside;
             Repo(Inside).find::<()>()
-        })();
-        assert_ne!(id(declared), NOBODY);
+        };
+        assert_ne!(id(declare()), NOBODY);
     }
 
     #[test]
