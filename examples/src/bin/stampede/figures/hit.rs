@@ -44,6 +44,7 @@ pub(crate) async fn measure(url: &str) -> Result<Vec<[String; 4]>, FiguresError>
     tell(&mut table, "hit, 32 callers of 32 keys, time per call", &many, "≤ 1.2");
     let one = compare(&rows, &bare, CALLERS, true).await;
     tell(&mut table, "hit, 32 callers of one key, time per call", &one, "≤ 1.2");
+    table.push(near(&rows, &copies(url).await?).await);
     table.push(hot(&rows, "one hot key, 32 callers", false).await);
     table.push(hot(&rows, "one hot key, 32 callers, stale every 50 ms", true).await);
     Ok(table)
@@ -89,6 +90,36 @@ async fn compare(rows: &Rows, bare: &MultiplexedConnection, callers: u32, one_ke
         ways.pair.push(cost(Crowd::run(callers, go_on, pair).await));
     }
     ways
+}
+
+/// A hit on a copy in this process, and how many of them the round trip costs that one saves.
+async fn near(rows: &Rows, copies: &Rows) -> [String; 4] {
+    let (mut trips, mut hits) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        for (rows, times) in [(rows, &mut trips), (copies, &mut hits)] {
+            let rows = rows.clone();
+            let find = move |_| {
+                let rows = rows.clone();
+                async move { assert!(rows.find(0).await.is_some()) }
+            };
+            let crowd = Crowd::run(1, |done| done < ALONE, find).await;
+            times.push(Sample::micros(&crowd.calls).median());
+        }
+    }
+    let saves = ratios(&hits, &trips);
+    let time = format!("{:.2} µs", Sample::new(hits));
+    ["near hit, 1 caller, p50".to_owned(), time, format!("a trip is {saves:.0} ×"), "≥ 40 ×".to_owned()]
+}
+
+/// Rows with copies of them in front of the server.
+async fn copies(url: &str) -> Result<Rows, FiguresError> {
+    let backend = RedisBackend::builder(url).connect().await?;
+    let builder = SingleFlight::builder().backend(Arc::new(backend)).namespace(NAMESPACE);
+    let rows = Rows::new(builder.near(1000, 60 * LASTS).build());
+    while !rows.flights.statistics().near.is_some_and(|near| near.hears) {
+        rows.find(0).await;
+    }
+    Ok(rows)
 }
 
 /// Callers of one key, whose copy stays fresh or is stale again and again.
