@@ -3,23 +3,21 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use redis::aio::MultiplexedConnection;
-use redis::{Pipeline, PushInfo, PushKind, RedisError, Value};
+use redis::{Pipeline, RedisError, Value};
 use singleflight_core::BackendError;
 use singleflight_core::link::Link;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::connection::Connection;
 use crate::dial::{Backoff, Dialer};
 use crate::error::{self, Loss};
+use crate::health::Health;
 use crate::keys::Keyspace;
 use crate::scripts::Run;
 use crate::steps;
-
-/// So many time-outs in a row, and the connection is not believed in any more.
-const TIMEOUTS: u32 = 3;
 
 /// All data connections.
 pub(crate) struct Lines {
@@ -43,85 +41,22 @@ enum State {
 /// A connection in use.
 #[derive(Clone, Debug)]
 pub(crate) struct Live {
-    connection: MultiplexedConnection,
+    connection: Connection,
     health: Arc<Health>,
 }
 
 /// A connection, and where its end will be told.
 pub(crate) type Dialled = (Live, mpsc::Receiver<Loss>);
 
-/// What is known of a connection.
-#[derive(Debug)]
-pub(crate) struct Health {
-    lost: AtomicBool,
-    /// Something has been answered.
-    served: AtomicBool,
-    timeouts: AtomicU32,
-    losses: mpsc::Sender<Loss>,
-}
-
-impl Health {
-    pub(crate) fn new() -> (Arc<Self>, mpsc::Receiver<Loss>) {
-        // The first loss is the one that counts; later ones find the channel full.
-        let (sender, losses) = mpsc::channel(1);
-        let flag = || AtomicBool::new(false);
-        let health = Self { lost: flag(), served: flag(), timeouts: AtomicU32::new(0), losses: sender };
-        (Arc::new(health), losses)
-    }
-
-    pub(crate) fn lose(&self, loss: Loss) {
-        self.lost.store(true, Ordering::Relaxed);
-        let _ = self.losses.try_send(loss);
-    }
-
-    fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Relaxed)
-    }
-
-    /// Hears of the connection's end from the connection itself.
-    pub(crate) fn hear(&self, push: &PushInfo) {
-        if push.kind == PushKind::Disconnection {
-            self.lose(Loss::Cut);
-        }
-    }
-
-    fn note(&self, answers: &Result<Vec<Value>, RedisError>) {
-        match answers {
-            Ok(answers) => {
-                // Looks before it writes: all calls share this line of memory.
-                if !self.served.load(Ordering::Relaxed) {
-                    self.served.store(true, Ordering::Relaxed);
-                }
-                if self.timeouts.load(Ordering::Relaxed) != 0 {
-                    self.timeouts.store(0, Ordering::Relaxed);
-                }
-                for answer in answers {
-                    if let Value::ServerError(error) = answer
-                        && let (_, Some(loss)) = error::classify_answer(error)
-                    {
-                        self.lose(loss);
-                    }
-                }
-            }
-            Err(error) if error.is_timeout() => {
-                if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= TIMEOUTS {
-                    self.lose(Loss::Unresponsive);
-                }
-            }
-            Err(error) => {
-                if let (_, Some(loss)) = error::classify(error) {
-                    self.lose(loss);
-                }
-            }
-        }
-    }
-}
-
 impl Live {
     /// Sends commands and gives their answers, errors among them.
     async fn ask(&mut self, commands: &Pipeline) -> Result<Vec<Value>, RedisError> {
-        let answers = self.connection.send_packed_commands(commands, 0, commands.len()).await;
-        self.health.note(&answers);
+        let answers = self.connection.send(commands).await;
+        if self.connection.heals() {
+            self.health.note_of_many(&answers);
+        } else {
+            self.health.note(&answers);
+        }
         answers
     }
 }
@@ -143,11 +78,13 @@ impl Lines {
     /// Sends commands on one of the connections and gives their answers, errors among them.
     ///
     /// A connection that was cut is often one of a server that is well: the commands are sent once more on the next
-    /// one, which every step allows. Where one is cut the others often are, too, and only a use shows it.
+    /// one, which every step allows. Where one is cut the others often are, too, and only a use shows it. One that heals
+    /// itself has sent them again already.
     pub(crate) async fn ask(&self, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
         for _ in 0..self.slots.len() {
-            match self.live().await?.ask(commands).await {
-                Err(error) if error::classify(&error).1 == Some(Loss::Cut) => {}
+            let mut live = self.live().await?;
+            match live.ask(commands).await {
+                Err(error) if error::classify(&error).1 == Some(Loss::Cut) && !live.connection.heals() => {}
                 answers => return answers.map_err(error::failed),
             }
         }
@@ -224,8 +161,15 @@ impl Lines {
                     self.restore().await;
                     let loss = losses.recv().await.unwrap_or(Loss::Cut);
                     check_role = loss == Loss::ReadOnly;
+                    // What still is of some use is used until its successor is there.
+                    if !health.is_lost() {
+                        if !backoff.lasted(since.elapsed()) {
+                            sleep(backoff.next(false)).await;
+                        }
+                        continue;
+                    }
                     // Dialled again at once, unless it was of no use to anybody: that would be a tight loop.
-                    if health.served.load(Ordering::Relaxed) {
+                    if health.has_served() {
                         backoff = Backoff::new();
                     }
                     if loss != Loss::Denied && backoff.lasted(since.elapsed()) {

@@ -12,4 +12,6 @@ mod proxy;
 mod rig;
 mod same;
 mod start;
+#[cfg(feature = "tls")]
+mod tls;
 mod waiters;
