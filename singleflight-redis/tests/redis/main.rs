@@ -5,12 +5,14 @@ mod conformance;
 mod exits;
 mod faults;
 mod fleet;
+mod load;
 mod network;
 mod processes;
 mod protocol;
 mod proxy;
 mod rig;
 mod same;
+mod sentinel;
 mod start;
 #[cfg(feature = "tls")]
 mod tls;
