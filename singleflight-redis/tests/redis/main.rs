@@ -1,6 +1,8 @@
 //! The backend on real servers, which the tests start and end.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to panic")]
 
+#[cfg(feature = "cluster")]
+mod cluster;
 mod conformance;
 mod exits;
 mod faults;
