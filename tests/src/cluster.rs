@@ -83,10 +83,13 @@ impl Cluster {
             });
         }
         for node in &self.nodes {
-            wait("all know which are replicas", || {
-                node.say(&["CLUSTER", "NODES"]).matches(" slave ").count()
-                    + node.say(&["CLUSTER", "NODES"]).matches(",slave ").count()
-                    == PRIMARIES
+            // What is published before two nodes are connected does not come over.
+            wait("all are connected and know which are replicas", || {
+                let known = node.say(&["CLUSTER", "NODES"]);
+                let count = |word: &str| known.matches(word).count();
+                count("slave ") == PRIMARIES
+                    && count(" connected") == 2 * PRIMARIES
+                    && count("handshake") == 0
             });
         }
         all("the cluster is well", &["cluster_state:ok\r"]);

@@ -58,6 +58,8 @@ async fn the_rights_in_the_documentation_are_enough_on_a_cluster() {
     let more = crate::start::documented("//! ACL SETUSER name ");
     for node in &cluster.nodes {
         node.say(&[&["ACL", "SETUSER", "few", "on", ">pw"], &rights()[..], &more[..]].concat());
+        // Known to some versions only.
+        node.say(&["ACL", "SETUSER", "few", "+client|setinfo"]);
     }
     let url = cluster.url().replace("cluster://", "cluster://few:pw@");
     let backend = patient(&url).connect().await.unwrap();
@@ -136,6 +138,28 @@ async fn p25_a_primary_killed_under_load_costs_no_call() {
     until("there are calls of the new primary", || load.calls() > before + 200).await;
     println!("primary of a cluster killed: {}; written again after {took:.1?}", load.end().await);
     assert!(cluster.nodes[3].say(&["ROLE"]).contains("master"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p25_a_primary_frozen_under_load_costs_no_call() {
+    let cluster = Cluster::start();
+    let backend = connect_to(&cluster.url()).await;
+    let load = Load::begin(&cluster.url(), 2).await;
+    until("there are calls", || load.calls() > 200).await;
+    cluster.nodes[0].freeze();
+    let promoted = || cluster.nodes[3].say(&["ROLE"]).contains("master");
+    until("its replica is promoted", promoted).await;
+    // A silent node holds up whoever dials as long as that may take, so that is not to be long.
+    let other = RedisBackend::builder(&cluster.url()).connect_in_background().unwrap();
+    let took = recovered(&other).await;
+    let before = load.calls();
+    until("there are calls of the new primary", || load.calls() > before + 200).await;
+    println!(
+        "primary of a cluster frozen: {}; written again {took:.1?} after the promotion",
+        load.end().await
+    );
+    cluster.nodes[0].thaw();
+    recovered(&backend).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use singleflight_core::{FlightError, SingleFlight};
+use singleflight_core::{FlightError, LeaseBackend, SingleFlight};
 use singleflight_redis::RedisBackend;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-use crate::rig::{engine_on, put};
+use crate::rig::{PATIENCE, engine_on, put, soon};
 
 /// How many keys are called for.
 pub(crate) const KEYS: u64 = 60;
@@ -50,8 +50,8 @@ impl Load {
         let mut callers = JoinSet::new();
         for _ in 0..engines {
             // As users have it: with the time-outs that are there by default.
-            let backend =
-                RedisBackend::builder(url).dial_timeout(crate::rig::PATIENCE).connect().await.unwrap();
+            let backend = RedisBackend::builder(url).connect_in_background().unwrap();
+            soon("it can be used", async || backend.read("k").await.is_ok()).await;
             let flights = engine_on(backend);
             for caller in 0..4 {
                 callers.spawn(call_until_stopped(flights.clone(), counted.clone(), caller));
@@ -118,8 +118,8 @@ pub(crate) async fn recovered(backend: &RedisBackend) -> Duration {
     for number in 0..KEYS {
         // A step that fails is tried again; one that is refused panics.
         let key = format!("r{number}");
-        while singleflight_core::LeaseBackend::invalidate(backend, &key).await.is_err() {
-            assert!(start.elapsed() < 3 * crate::rig::PATIENCE, "{key} cannot be written");
+        while backend.invalidate(&key).await.is_err() {
+            assert!(start.elapsed() < 3 * PATIENCE, "{key} cannot be written");
             sleep(Duration::from_millis(10)).await;
         }
     }
