@@ -14,8 +14,8 @@ use crate::rig::{PATIENCE, engine_on, put, soon};
 
 /// How many keys are called for.
 pub(crate) const KEYS: u64 = 60;
-/// How long a value lives, so that there is always something to load.
-const TTL: Duration = Duration::from_millis(500);
+/// How long a value lives, so that there is something to load all the time.
+const TTL: Duration = Duration::from_secs(3);
 /// How long a load takes.
 const TOOK: Duration = Duration::from_millis(5);
 
