@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::backend::{Acquire, Acquired, Renewed, Token};
 use crate::clock::far;
 use crate::engine::{Course, Request, Verdict};
-use crate::error::{FlightErrorKind, MAX_MESSAGE};
+use crate::error::{BackendErrorKind, FlightErrorKind, MAX_MESSAGE};
 use crate::fill::Leader;
 use crate::flight::{Blocked, Lead, Purpose};
 use crate::lease::{Failed, Filled, Keeper, Lease, Outcome, Stage};
@@ -29,6 +29,8 @@ pub(crate) struct Approach<'a> {
     force: bool,
     /// Whether it is wanted even while a failure cools down.
     despite_cooldown: bool,
+    /// Whether a question went unanswered and another was asked in its place.
+    asked_again: bool,
 }
 
 /// Two fills wait for each other.
@@ -69,7 +71,7 @@ impl<'a> Approach<'a> {
         let force = course.purpose == Purpose::Renewal || early;
         let despite_cooldown = course.purpose == Purpose::Renewal;
         let waiting = Waiting::new(course.deadline);
-        Self { call, lead, route, token, waiting, look, force, despite_cooldown }
+        Self { call, lead, route, token, waiting, look, force, despite_cooldown, asked_again: false }
     }
 
     /// Goes on until the lease is granted or someone else has answered; `None` is to begin again.
@@ -98,12 +100,9 @@ impl<'a> Approach<'a> {
             None => Some(End::Again),
             Some(Stage::Open) => None,
             Some(Stage::Asked(lease)) => {
-                if Arc::ptr_eq(&lease.store, &self.route.store) {
-                    // The same token makes the repeated question the same grant.
-                    self.token = lease.token;
-                } else {
-                    lease.abandon(None, Duration::ZERO);
-                }
+                // Taken back, not repeated with its token: where it is still on its way it may be heard when this
+                // leader's own lease has been voided, and would give its load that lease back.
+                lease.abandon(None, Duration::ZERO);
                 None
             }
             Some(Stage::Granted(lease)) => {
@@ -181,9 +180,15 @@ impl<'a> Approach<'a> {
                 self.wait(&lease, grant, left, course).await
             }
             Err(error) => {
-                self.call.degrade(&error);
-                // The question may have been heard: take it back by its token.
+                // The question may have been heard: it is taken back by its token.
                 lease.abandon(None, Duration::ZERO);
+                let unanswered = error.kind() == BackendErrorKind::Timeout;
+                if unanswered && !std::mem::replace(&mut self.asked_again, true) {
+                    // Another question, with a token of its own: see `inherit`.
+                    self.token = self.call.engine.clock.token();
+                    return None;
+                }
+                self.call.degrade(&error);
                 self.move_to(self.call.engine.here(&self.call.id.key, true));
                 self.look = true;
                 None

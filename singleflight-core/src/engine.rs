@@ -21,9 +21,11 @@ use crate::lease::{Failed, Found, Keeper, Outcome};
 use crate::link::Link;
 use crate::lookup::Looked;
 use crate::near::Near;
-use crate::observe::{Count, Event, Observer, SiteState, Sites};
+use crate::observe::{Count, Event, SiteState, Sites, Statistics};
 use crate::policy::{Losers, OnTimeout, Terms};
 use crate::route::Route;
+use crate::tell::Ears;
+use crate::top_keys::TopKeys;
 use crate::typed::ValueOps;
 
 /// A flight of this engine.
@@ -41,7 +43,10 @@ pub(crate) struct Engine {
     pub(crate) namespace: Box<str>,
     pub(crate) codec: Codec,
     pub(crate) clock: Clock,
-    pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) ears: Ears,
+    pub(crate) top_keys: Option<TopKeys>,
+    #[cfg(feature = "metrics")]
+    pub(crate) reporter: Option<crate::metrics::Reporter>,
     pub(crate) sites: Sites,
     pub(crate) table: Arc<FlightTable<Keeper>>,
     pub(crate) jitter: bool,
@@ -217,7 +222,7 @@ impl Request {
     /// The load this call waited for failed: a stale copy wins, then the error if the type can carry it.
     pub(crate) fn fail(&self, failed: Failed, course: &mut Course) -> Option<Verdict> {
         if let Some(found) = course.take_seen(self.engine.clock.now()) {
-            return Some(Verdict::Stale(found.value));
+            return Some(self.stale(found));
         }
         if failed.failure.error.is_some() && !self.terms.retry_errors || self.shares_failures() {
             return Some(Verdict::Failed(failed));
@@ -226,11 +231,16 @@ impl Request {
         None
     }
 
+    fn stale(&self, found: Found) -> Verdict {
+        self.tell(&Event::Stale { age: found.age(&self.terms, self.engine.clock.now()) });
+        Verdict::Stale(found.value)
+    }
+
     /// What a caller does that finds someone else loading.
     pub(crate) fn lose(&self, course: &mut Course) -> Option<Verdict> {
         if let Some(found) = course.seen.as_ref().filter(|_| self.takes_stale(course)) {
-            let value = found.value.clone();
-            return Some(if found.stale { Verdict::Stale(value) } else { Verdict::Fresh(value) });
+            let found = found.clone();
+            return Some(if found.stale { self.stale(found) } else { Verdict::Fresh(found.value) });
         }
         match self.terms.losers {
             Losers::Default => Some(Verdict::Default),
@@ -251,7 +261,7 @@ impl Request {
         self.tell(&Event::TimedOut);
         let now = self.engine.clock.now();
         if let Some(found) = course.seen.take().filter(|found| now < found.gone) {
-            return Some(Verdict::Stale(found.value));
+            return Some(self.stale(found));
         }
         match self.terms.on_timeout {
             OnTimeout::Default => return Some(Verdict::Default),
@@ -293,9 +303,15 @@ impl Request {
     }
 
     pub(crate) fn tell(&self, event: &Event<'_>) {
-        if let Some(observer) = &self.engine.observer {
-            observer.event(self.site.name, &self.id.key, event);
-        }
+        self.engine.ears.tell(self.site.name, &self.id.key, event);
+    }
+}
+
+impl Engine {
+    pub(crate) fn statistics(&self) -> Statistics {
+        let near = self.near.as_ref().map(|near| near.figures());
+        let top_keys = self.top_keys.as_ref().map(TopKeys::list).unwrap_or_default();
+        Statistics { near, top_keys, ..self.sites.statistics() }
     }
 }
 

@@ -140,7 +140,8 @@ pub struct BackendError {
 pub enum BackendErrorKind {
     /// The backend cannot be reached, is loading, or refuses every write (a replica, say).
     Unavailable,
-    /// No answer within the backend's own time-out; whether the step was done is not known.
+    /// No answer, within the backend's own time-out or before the connection was cut; whether the step was done is not
+    /// known.
     Timeout,
     /// The backend is reachable and refused this one step (out of memory, a foreign key type).
     Refused,

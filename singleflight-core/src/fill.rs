@@ -17,6 +17,7 @@ use crate::flight::Lead;
 use crate::lease::{Failed, Found, Keeper, Lease, LeaseEnd, Outcome, Stage};
 use crate::observe::{Count, Event, SiteState, Warning};
 use crate::policy::Terms;
+use crate::trace::FlightSpan;
 use crate::typed::{Failure, Loaded, Taken, Typed, ValueOps};
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -37,6 +38,9 @@ pub(crate) struct Leader {
     pub(crate) began: Instant,
     frame: Arc<Frame>,
     pub(crate) scope: Scope,
+    span: FlightSpan,
+    /// The body has ended by itself.
+    ended: bool,
     /// Set around each poll of the body: still set when this is dropped, the body has panicked.
     polling: bool,
 }
@@ -62,6 +66,8 @@ impl Leader {
             began: call.engine.clock.now(),
             frame: Arc::new(frame),
             scope: call.scope.clone(),
+            span: FlightSpan::new(&call.engine.ears, call.site.name, &call.id.key),
+            ended: false,
             polling: false,
         })
     }
@@ -70,7 +76,8 @@ impl Leader {
     fn poll_body<T>(&mut self, poll: impl FnOnce() -> Poll<T>) -> Poll<T> {
         self.beat();
         self.polling = true;
-        let ready = self.scope.clone().of_body(Some(self.frame.clone())).enter(poll);
+        let scope = self.scope.clone().of_body(Some(self.frame.clone()));
+        let ready = self.span.around(|| scope.enter(poll));
         self.polling = false;
         ready
     }
@@ -141,10 +148,15 @@ impl Leader {
     }
 
     /// Counts the fill.
-    pub(crate) fn filled(&self, took: Duration, ok: bool) {
+    pub(crate) fn filled(&mut self, took: Duration, ok: bool) {
         self.site.count(Count::Fill);
         if !ok {
             self.site.count(Count::Error);
+        }
+        self.ended = true;
+        self.span.end(if ok { "value" } else { "error" });
+        if let Some(keys) = &self.engine.top_keys {
+            keys.count(&self.key);
         }
         self.site.times.record(took);
         self.tell(&Event::Filled { took, ok });
@@ -155,9 +167,7 @@ impl Leader {
     }
 
     pub(crate) fn tell(&self, event: &Event<'_>) {
-        if let Some(observer) = &self.engine.observer {
-            observer.event(self.site.name, &self.key, event);
-        }
+        self.engine.ears.tell(self.site.name, &self.key, event);
     }
 }
 
@@ -166,8 +176,11 @@ impl Drop for Leader {
         if self.polling {
             // The body panicked: unlike a cancelled one it has an outcome, which all who wait share.
             self.site.count(Count::Panic);
+            self.span.end("panic");
             let failure = Failure { error: None, message: "the load panicked".into() };
             self.fail(Failed { failure, kind: FlightErrorKind::Panicked });
+        } else if !self.ended {
+            self.span.end("cancelled");
         }
     }
 }
@@ -282,7 +295,10 @@ impl Leader {
         let failure = Failure { error, message: clip(&message).into() };
         self.fail(Failed { failure, kind: FlightErrorKind::LoadFailed });
         // A failed refresh leaves the copy, also for the one who tried.
-        let copy = self.seen.take().and_then(|found| typed.give(&*found.value));
+        let copy = self.seen.take().and_then(|found| {
+            self.tell(&Event::Stale { age: found.age(&self.terms, self.engine.clock.now()) });
+            typed.give(&*found.value)
+        });
         scope.note(if copy.is_some() { CallOutcome::Stale } else { CallOutcome::Failed });
         copy.unwrap_or(result)
     }

@@ -3,31 +3,22 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
-use crate::backend::{LeaseBackend, Medium, MemoryBackend, Note};
-use crate::clock::Clock;
-use crate::codec::Codec;
+use crate::backend::{LeaseBackend, Note};
+use crate::builder::SingleFlightBuilder;
 use crate::config::{BackendChoice, ConfigError};
 use crate::control::Scoped;
-use crate::cooling::Cooling;
 use crate::engine::Engine;
 use crate::error::{BackendError, PolicyError};
-use crate::fill_times::AutoLease;
-use crate::flight::FlightTable;
-use crate::lease::Keeper;
-use crate::link::Link;
 use crate::manual::Manual;
-use crate::near::{Near, NearTerms};
-use crate::observe::{Observer, Sites, Statistics};
+use crate::observe::Statistics;
 use crate::policy::Policy;
 
 /// An engine: a backend, the flights in progress on it, and its statistics. Cheap to clone; clones are one engine.
 ///
 /// ```
 /// use singleflight_core::{FlightError, SingleFlight};
-/// use std::time::Duration;
-///
+/// ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let flights = SingleFlight::in_memory();
 /// let load = || async { Ok::<_, FlightError>(6 * 7) };
@@ -163,8 +154,14 @@ impl SingleFlight {
     /// What this engine has counted so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        let near = self.engine.near.as_ref().map(|near| near.figures());
-        Statistics { near, ..self.engine.sites.statistics() }
+        self.engine.statistics()
+    }
+
+    /// Hands over to the recorder of the `metrics` crate what this engine has counted so far; for whoever serves figures on
+    /// demand, or has no runtime.
+    #[cfg(feature = "metrics")]
+    pub fn report_metrics(&self) {
+        crate::metrics::report(&self.engine);
     }
 
     /// How many flights are in progress.
@@ -177,6 +174,10 @@ impl SingleFlight {
     #[must_use]
     pub fn backend(&self) -> &Arc<dyn LeaseBackend> {
         &self.engine.backend
+    }
+
+    pub(crate) const fn of(engine: Arc<Engine>) -> Self {
+        Self { engine }
     }
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
@@ -200,141 +201,6 @@ impl SingleFlight {
 #[cold]
 fn refuse(error: &ConfigError) -> ! {
     panic!("no engine was installed, and the environment asks for another than memory: {error}")
-}
-
-/// Makes a [`SingleFlight`].
-#[derive(Debug)]
-#[must_use]
-pub struct SingleFlightBuilder {
-    backend: Option<Arc<dyn LeaseBackend>>,
-    namespace: Box<str>,
-    codec: Codec,
-    clock: Clock,
-    observer: Option<Arc<dyn Observer>>,
-    jitter: bool,
-    hold: Duration,
-    auto: AutoLease,
-    near: Option<(u64, Duration)>,
-    near_unheard: Duration,
-}
-
-impl Default for SingleFlightBuilder {
-    fn default() -> Self {
-        Self {
-            backend: None,
-            namespace: Box::default(),
-            codec: Codec::default(),
-            clock: Clock::system(),
-            observer: None,
-            jitter: true,
-            hold: Duration::from_secs(1),
-            auto: AutoLease::new(),
-            near: None,
-            near_unheard: Duration::from_secs(2),
-        }
-    }
-}
-
-impl SingleFlightBuilder {
-    /// Where values and leases live. Default: a memory backend of its own.
-    pub fn backend(mut self, backend: Arc<dyn LeaseBackend>) -> Self {
-        self.backend = Some(backend);
-        self
-    }
-
-    /// Goes before every key on backends that other services may use too. Default: empty.
-    pub fn namespace(mut self, namespace: &str) -> Self {
-        self.namespace = namespace.into();
-        self
-    }
-
-    /// How values are written for backends that keep bytes. Default: MessagePack.
-    pub fn codec(mut self, codec: Codec) -> Self {
-        self.codec = codec;
-        self
-    }
-
-    /// Where the engine (and the memory backend, if none is given) gets its time and its random numbers.
-    pub fn clock(mut self, clock: Clock) -> Self {
-        self.clock = clock;
-        self
-    }
-
-    /// Who hears of what happens.
-    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
-        self.observer = Some(observer);
-        self
-    }
-
-    /// Whether TTLs are shortened at random, so that keys filled together do not expire together. Default: yes.
-    pub fn jitter(mut self, jitter: bool) -> Self {
-        self.jitter = jitter;
-        self
-    }
-
-    /// The longest time that values loaded while the backend is away are kept in this process. Default: 1 s.
-    pub fn degraded_hold(mut self, hold: Duration) -> Self {
-        self.hold = hold;
-        self
-    }
-
-    /// How lease TTLs follow from fill times where none is given. Default: [`AutoLease::new`].
-    pub fn auto_lease(mut self, auto: AutoLease) -> Self {
-        self.auto = auto;
-        self
-    }
-
-    /// Keeps up to about `capacity` values in this process, decoded, in front of a backend that keeps bytes: a hit on
-    /// such a copy costs no round trip. Default: none are kept.
-    ///
-    /// A copy is fresh for no longer than the backend said, and never for longer than `max_age`. It is dropped when the
-    /// backend tells that its key was invalidated or filled elsewhere, which takes as long as a message takes to arrive;
-    /// should the message be lost, the copy is seen until `max_age` is over. This process's own invalidations drop it
-    /// before they return. Stale copies are never kept.
-    pub fn near(mut self, capacity: u64, max_age: Duration) -> Self {
-        self.near = Some((capacity, max_age));
-        self
-    }
-
-    /// How long copies live while the backend tells nothing, because the subscription was lost or there is none.
-    /// Default: 2 s.
-    pub fn near_unheard(mut self, max_age: Duration) -> Self {
-        self.near_unheard = max_age;
-        self
-    }
-
-    /// The engine.
-    #[must_use]
-    pub fn build(self) -> SingleFlight {
-        let Self { backend, namespace, codec, clock, observer, jitter, hold, auto, near, near_unheard } =
-            self;
-        let memory = || Arc::new(MemoryBackend::builder().clock(clock.clone()).build());
-        let local = memory();
-        let backend = backend.unwrap_or_else(|| memory());
-        let table = FlightTable::new(Keeper::new(clock.clone()), clock.now());
-        let (own_link, sites) = (Link::new(), Sites::new());
-        let near = near.filter(|_| backend.medium() == Medium::Bytes).map(|(capacity, max_age)| {
-            let unheard = near_unheard.min(max_age);
-            Near::new(NearTerms { capacity, max_age, unheard }, clock.clone())
-        });
-        let engine = Engine {
-            backend,
-            local,
-            near,
-            own_link,
-            namespace,
-            codec,
-            clock,
-            observer,
-            sites,
-            table,
-            jitter,
-            hold,
-            auto,
-            cooling: Cooling::default(),
-        };
-        SingleFlight { engine: Arc::new(engine) }
-    }
 }
 
 /// There was an engine already.

@@ -8,6 +8,7 @@ use crate::backend::{LeaseBackend, Note, Renewed, SharedValue, Token};
 use crate::clock::{Clock, far};
 use crate::error::FlightErrorKind;
 use crate::flight::{Crew, FlightId, Watchdog};
+use crate::policy::Terms;
 use crate::typed::Failure;
 
 /// A lease, or a question for one.
@@ -74,7 +75,7 @@ pub(crate) enum Stage {
     /// Nothing is owned.
     #[default]
     Open,
-    /// The lease was asked for and the answer is not known: to be asked again with the same token.
+    /// The lease was asked for and the answer is not known: to be taken back by its token.
     Asked(Lease),
     /// The lease is owned.
     Granted(Lease),
@@ -121,6 +122,14 @@ pub(crate) struct Found {
     pub(crate) gone: Instant,
     /// Whether it is past its soft TTL, rather than to be refreshed early.
     pub(crate) stale: bool,
+}
+
+impl Found {
+    /// How long ago the soft TTL ended, as the policy has it.
+    pub(crate) fn age(&self, terms: &Terms, now: Instant) -> Duration {
+        let grace = terms.ttl.saturating_sub(terms.soft_ttl);
+        grace.saturating_sub(self.gone.saturating_duration_since(now))
+    }
 }
 
 /// A load that failed, for those who waited for it.

@@ -31,12 +31,15 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `json` | yes | JSON as a second codec for backends that keep bytes |
+//! | `metrics` | no | figures for the recorder of the `metrics` crate |
+//! | `tracing` | no | spans and events for the `tracing` crate: a span `flight` around each fill, with its function and outcome |
 //! | `test-util` | no | a byte-storing backend with faults on demand and the conformance suite for backends |
 
 #[doc(hidden)]
 pub mod __private;
 mod acquire;
 pub mod backend;
+mod builder;
 mod call;
 mod clock;
 mod codec;
@@ -58,6 +61,8 @@ mod lease;
 pub mod link;
 mod lookup;
 mod manual;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 mod near;
 pub mod observe;
 mod option;
@@ -68,18 +73,22 @@ mod route;
 mod site;
 mod spawn;
 mod sync;
+mod tell;
 #[cfg(feature = "test-util")]
 pub mod testing;
+mod top_keys;
+mod trace;
 mod typed;
 mod wait;
 
 pub use backend::{LeaseBackend, MemoryBackend, NoopBackend};
+pub use builder::SingleFlightBuilder;
 pub use clock::{Clock, ManualClock};
 pub use codec::Codec;
 pub use config::{BACKEND_VARIABLE, ConfigError};
 pub use error::{BackendError, FlightError, FlightErrorKind, PolicyError};
 pub use fill_times::AutoLease;
-pub use flights::{InstallError, SingleFlight, SingleFlightBuilder};
+pub use flights::{InstallError, SingleFlight};
 pub use key::{Key, MAX_KEY};
 pub use kind::{LocalValue, Value};
 pub use manual::Manual;

@@ -10,6 +10,7 @@ use crate::fill_times::FillTimes;
 pub use crate::near::NearFigures;
 use crate::policy::Policy;
 use crate::sync::{Mutex, lock};
+pub use crate::top_keys::TopKey;
 
 /// Hears of what happens off the hit path. Called inline: must be quick and must not block.
 pub trait Observer: Send + Sync + fmt::Debug + 'static {
@@ -52,6 +53,11 @@ pub enum Event<'a> {
     },
     /// The wait budget ran out.
     TimedOut,
+    /// A call was answered with a stale copy.
+    Stale {
+        /// How long ago its soft TTL ended, by the policy in force.
+        age: Duration,
+    },
 }
 
 macro_rules! counters {
@@ -333,6 +339,8 @@ pub struct Statistics {
     pub functions: Vec<(&'static str, Figures)>,
     /// The near cache's, where there is one.
     pub near: Option<NearFigures>,
+    /// The keys that were loaded most, most first, where they are counted.
+    pub top_keys: Vec<TopKey>,
 }
 
 impl Statistics {

@@ -15,7 +15,7 @@ use crate::typed::Loaded;
 
 impl Leader {
     /// Stores a value that the body gave, answers the flight, and gives the value back.
-    pub(crate) async fn publish(self: Box<Self>, loaded: Loaded) -> SharedValue {
+    pub(crate) async fn publish(mut self: Box<Self>, loaded: Loaded) -> SharedValue {
         let took = self.engine.clock.now().saturating_duration_since(self.began);
         self.filled(took, true);
         self.scope.note(CallOutcome::Filled);

@@ -9,7 +9,7 @@ use tokio::task::JoinError;
 use crate::call::Fill;
 use crate::control::CallOutcome;
 use crate::fill::Run;
-use crate::observe::Count;
+use crate::observe::{Count, Event};
 use crate::policy::Losers;
 use crate::typed::Typed;
 
@@ -37,6 +37,9 @@ impl<R: Send + 'static> Fill<'_, R> {
         let mut leader = leader;
         if answer.is_some() {
             leader.site.count(Count::Stale);
+            if let Some(found) = &leader.seen {
+                leader.tell(&Event::Stale { age: found.age(&leader.terms, leader.began) });
+            }
             leader.scope.note(CallOutcome::Stale);
             // Its caller is answered: how the fill ends is not this call's outcome any more.
             leader.scope.outcomes = None;

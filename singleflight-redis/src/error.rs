@@ -75,6 +75,12 @@ pub(crate) fn failed(error: RedisError) -> BackendError {
     BackendError::new(kind, message).with_source(error)
 }
 
+/// The connection was cut before the answer came.
+pub(crate) fn unanswered(error: RedisError) -> BackendError {
+    let message = "the connection to Redis was cut before the answer came";
+    BackendError::new(BackendErrorKind::Timeout, message).with_source(error)
+}
+
 /// The server answered with an error.
 pub(crate) fn answered(error: &ServerError) -> BackendError {
     let (kind, _) = classify_answer(error);

@@ -50,8 +50,8 @@ pub(crate) type Dialled = (Live, mpsc::Receiver<Loss>);
 
 impl Live {
     /// Sends commands and gives their answers, errors among them.
-    async fn ask(&mut self, commands: &Pipeline) -> Result<Vec<Value>, RedisError> {
-        let answers = self.connection.send(commands).await;
+    async fn ask(&mut self, commands: &Pipeline, repeats: bool) -> Result<Vec<Value>, RedisError> {
+        let answers = self.connection.send(commands, repeats).await;
         if self.connection.heals() {
             self.health.note_of_many(&answers);
         } else {
@@ -78,25 +78,37 @@ impl Lines {
     /// Sends commands on one of the connections and gives their answers, errors among them.
     ///
     /// A connection that was cut is often one of a server that is well: the commands are sent once more on the next
-    /// one, which every step allows. Where one is cut the others often are, too, and only a use shows it. One that heals
-    /// itself has sent them again already.
+    /// one. Where one is cut the others often are, too, and only a use shows it. One that heals itself has sent them again
+    /// already.
     pub(crate) async fn ask(&self, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
         for _ in 0..self.slots.len() {
             let mut live = self.live().await?;
-            match live.ask(commands).await {
+            match live.ask(commands, true).await {
                 Err(error) if error::classify(&error).1 == Some(Loss::Cut) && !live.connection.heals() => {}
                 answers => return answers.map_err(error::failed),
             }
         }
-        self.live().await?.ask(commands).await.map_err(error::failed)
+        self.live().await?.ask(commands, true).await.map_err(error::failed)
+    }
+
+    /// Sends commands once, and never again: if the connection is cut, whether they were done is not known.
+    async fn ask_once(&self, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
+        self.live().await?.ask(commands, false).await.map_err(|error| match error::classify(&error).1 {
+            Some(Loss::Cut) => error::unanswered(error),
+            _ => error::failed(error),
+        })
     }
 
     /// Runs a script and gives its answer.
     pub(crate) async fn run(&self, run: Run<'_>) -> Result<Value, BackendError> {
-        let mut answers = self.ask(&run.named()).await?;
+        let ask = async |commands| match run.repeats() {
+            true => self.ask(&commands).await,
+            false => self.ask_once(&commands).await,
+        };
+        let mut answers = ask(run.named()).await?;
         let mut answer = answers.pop();
         if matches!(&answer, Some(Value::ServerError(error)) if error.code() == "NOSCRIPT") {
-            answer = self.ask(&run.whole()).await?.pop();
+            answer = ask(run.whole()).await?.pop();
         }
         match (answers.pop(), answer) {
             (Some(Value::ServerError(error)), _) | (_, Some(Value::ServerError(error))) => {

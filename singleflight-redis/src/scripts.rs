@@ -47,17 +47,29 @@ pub(crate) struct Run<'a> {
     keys: &'a [&'a str],
     args: &'a [&'a [u8]],
     before: Option<Cmd>,
+    repeats: bool,
 }
 
 impl<'a> Run<'a> {
     pub(crate) fn new(script: &'static Script, keys: &'a [&'a str], args: &'a [&'a [u8]]) -> Self {
-        Self { script, keys, args, before: None }
+        Self { script, keys, args, before: None, repeats: true }
     }
 
     /// With a command that goes before it in the same pipeline.
     pub(crate) fn after(mut self, before: Cmd) -> Self {
         self.before = Some(before);
         self
+    }
+
+    /// The same, not to be sent again when the connection is cut before the answer.
+    pub(crate) fn once(mut self) -> Self {
+        self.repeats = false;
+        self
+    }
+
+    /// Whether it may be sent again when the connection is cut before the answer.
+    pub(crate) fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// What is sent: the script is named, not sent.

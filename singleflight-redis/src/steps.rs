@@ -64,7 +64,10 @@ pub(crate) async fn acquire(lines: &Lines, request: Acquire<'_>) -> Answer<Acqui
     let (ttl, kind) = (ttl(request.ttl), kind(request.kind));
     let names = [&*value, &lease, &failure];
     let args = [request.token.as_bytes(), ttl.as_bytes(), &kind, force, waited_on, despite];
-    let answer = lines.run(Run::new(&scripts::ACQUIRE, &names, &args)).await?;
+    // Not sent again with this token. What was sent on a connection that was cut may still arrive: after the lease was
+    // granted to the second question and voided by an invalidation it would give the load its lease back. The caller takes
+    // the question back and has others to ask.
+    let answer = lines.run(Run::new(&scripts::ACQUIRE, &names, &args).once()).await?;
     acquired(answer).ok_or_else(error::unexpected)
 }
 

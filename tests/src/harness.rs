@@ -162,6 +162,11 @@ pub const fn soft() -> Policy {
     plain().soft_ttl(Duration::from_secs(10))
 }
 
+/// The same under a lease that a panic does not outlast: while its backtrace is printed nothing is renewed.
+pub const fn unhurried(policy: Policy) -> Policy {
+    policy.lock_ttl(LockTtl::Fixed(Duration::from_secs(30)))
+}
+
 /// Lets time go by: at once where it is paused.
 pub async fn pass(time: Duration) {
     tokio::time::sleep(time).await;

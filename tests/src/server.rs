@@ -5,6 +5,8 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
+
 /// A running server. It ends with this.
 #[derive(Debug)]
 pub struct Server {
@@ -13,6 +15,8 @@ pub struct Server {
     /// Ends the server should the test's process end without a chance to; waits for that on its standard input.
     guard: Child,
     port: u16,
+    /// Its own, since a replica writes there what it is sent, and whoever starts next would read it.
+    dir: TempDir,
     options: Vec<String>,
 }
 
@@ -47,12 +51,13 @@ impl Server {
     }
 
     fn made(make: Make, mut options: impl FnMut(u16) -> Vec<String>) -> Self {
+        let dir = tempfile::tempdir().expect("a folder can be made");
         // Someone else may take the port between our look and the server's.
         for _ in 0..10 {
             let port = free_port();
             let options = options(port);
-            if let Some((process, guard)) = launch(make, port, &options) {
-                return Self { make, process, guard, port, options };
+            if let Some((process, guard)) = launch(make, port, &dir, &options) {
+                return Self { make, process, guard, port, dir, options };
             }
         }
         panic!("no server came up on ten ports in turn");
@@ -85,7 +90,7 @@ impl Server {
     pub fn revive(&mut self) {
         let patience = Instant::now() + Duration::from_secs(10);
         while Instant::now() < patience {
-            if let Some((process, guard)) = launch(self.make, self.port, &self.options) {
+            if let Some((process, guard)) = launch(self.make, self.port, &self.dir, &self.options) {
                 (self.process, self.guard) = (process, guard);
                 return;
             }
@@ -206,19 +211,13 @@ pub fn free_port() -> u16 {
 }
 
 /// Starts a server and waits until it answers; `None` if it ended instead.
-fn launch(make: Make, port: u16, options: &[String]) -> Option<(Child, Child)> {
+fn launch(make: Make, port: u16, dir: &TempDir, options: &[String]) -> Option<(Child, Child)> {
     let (binary, help) = make.binary();
     let mut server = Command::new(&binary);
     // A sentinel has a file that says all.
     if options.last().is_none_or(|last| last != "--sentinel") {
         server.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
-        // What another server left under the usual name would be loaded. A replica takes its copy past the disk.
-        server.args([
-            "--dir",
-            &std::env::temp_dir().to_string_lossy(),
-            "--dbfilename",
-            &format!("sf-{port}.rdb"),
-        ]);
+        server.arg("--dir").arg(dir.path());
         server.args(["--repl-diskless-load", "on-empty-db", "--repl-diskless-sync-delay", "0"]);
     }
     server.args(options);
@@ -229,7 +228,7 @@ fn launch(make: Make, port: u16, options: &[String]) -> Option<(Child, Child)> {
     let mut guard = Command::new("sh");
     guard.args(["-c", "read line; kill -9 $0", &process.id().to_string()]);
     guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let guard = guard.spawn().expect("`sh` can be run");
+    let mut guard = guard.spawn().expect("`sh` can be run");
     let patience = Instant::now() + Duration::from_secs(10);
     while Instant::now() < patience {
         if process.try_wait().expect("its state can be asked").is_some() {
@@ -240,8 +239,10 @@ fn launch(make: Make, port: u16, options: &[String]) -> Option<(Child, Child)> {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    let mut end = Server { make, process, guard, port, options: Vec::new() };
-    end.kill();
+    for child in [&mut guard, &mut process] {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
     None
 }
 

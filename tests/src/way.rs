@@ -35,6 +35,8 @@ struct Plan {
     calls: HashMap<Method, usize>,
     faults: Vec<(Method, Moment, BackendErrorKind, usize)>,
     stops: Vec<(Method, Moment, Arc<Stop>)>,
+    /// Where the next question for a lease stands on its way.
+    late: Option<Arc<Stop>>,
 }
 
 /// Where calls stand still, until dropped.
@@ -42,6 +44,18 @@ struct Plan {
 struct Stop {
     arrived: Semaphore,
     open: Semaphore,
+}
+
+impl Stop {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { arrived: Semaphore::new(0), open: Semaphore::new(0) })
+    }
+
+    async fn stand(&self) {
+        self.arrived.add_permits(1);
+        // A closed semaphore is what is waited for.
+        let _ = self.open.acquire().await;
+    }
 }
 
 /// Keeps calls of one method standing still until it is dropped.
@@ -137,8 +151,16 @@ impl Way {
 
     /// Makes calls of the method stand still, before they are done or after.
     pub fn hold(&self, method: Method, moment: Moment) -> Gate {
-        let stop = Arc::new(Stop { arrived: Semaphore::new(0), open: Semaphore::new(0) });
+        let stop = Stop::new();
         self.plan().stops.push((method, moment, stop.clone()));
+        Gate(stop)
+    }
+
+    /// Makes the next question for a lease stand on its way: it is heard when the gate opens, even if whoever asked has
+    /// gone by then.
+    pub fn delay_question(&self) -> Gate {
+        let stop = Stop::new();
+        self.plan().late = Some(stop.clone());
         Gate(stop)
     }
 
@@ -187,9 +209,7 @@ impl Way {
             here.map(|(_, _, stop)| stop.clone()).collect()
         };
         for stop in stops {
-            stop.arrived.add_permits(1);
-            // A closed semaphore is what is waited for.
-            let _ = stop.open.acquire().await;
+            stop.stand().await;
         }
         if moment == Moment::Before && self.down.load(Ordering::SeqCst) {
             return Err(BackendError::new(BackendErrorKind::Unavailable, "the way is cut"));
@@ -217,7 +237,18 @@ impl LeaseBackend for Way {
     }
 
     async fn acquire(&self, request: Acquire<'_>) -> Result<Acquired, BackendError> {
-        self.around(Method::Acquire, self.inner.acquire(request)).await
+        let Some(late) = self.plan().late.take() else {
+            return self.around(Method::Acquire, self.inner.acquire(request)).await;
+        };
+        let (inner, key) = (self.inner.clone(), request.key.to_owned());
+        let Acquire { token, ttl, kind, force, despite_cooldown, waited_on, .. } = request;
+        let heard = tokio::spawn(async move {
+            late.stand().await;
+            let request = Acquire::new(&key, token, ttl, kind).forced(force);
+            let _under_way = UnderWay::begin();
+            inner.acquire(request.despite_cooldown(despite_cooldown).waited_on(waited_on)).await
+        });
+        heard.await.expect("no backend panics")
     }
 
     async fn publish(&self, request: Publish<'_>) -> Result<Published, BackendError> {

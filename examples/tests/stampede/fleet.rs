@@ -103,5 +103,6 @@ fn mistakes_get_a_sentence_and_exit_code_2() {
         ("--processes 4 --backend memcached://:secret@host", "not one that is known"),
         ("--processes 4 --backend redis://:sec/ret@host", "malformed"),
         ("--processes 4 --backend redis:secret", "no `//`"),
+        ("--figures --processes 4", "'--figures' cannot be used with one or more of the other"),
     ]);
 }

@@ -25,7 +25,8 @@ use crate::link::Link;
 ///
 /// Durations in requests and answers are *from now*; no absolute time ever crosses the contract, so clocks of
 /// different hosts are never compared. All methods must be safe to repeat after a lost answer: the token makes a
-/// repeated acquire the same grant and a repeated publish recognisable.
+/// repeated acquire the same grant and a repeated publish recognisable. Only where a first acquire can no longer be heard
+/// may it be repeated: heard after an invalidation it would give the load its lease back. The engine repeats none.
 ///
 /// # Cancel safety
 /// Any returned future may be dropped; the step has then been done or not. The engine cleans up by token.

@@ -9,7 +9,8 @@ use singleflight_tests::server::Server;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::rig::{
-    KIND, MINUTE, PATIENCE, Source, bytes, connect, engine, engine_on, hasty, offer, put, soon, take,
+    KIND, MINUTE, PATIENCE, Source, bytes, connect, engine, engine_on, hasty, nothing_is_left, offer, put,
+    soon, take,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -41,6 +42,7 @@ async fn p25_a_flushed_server_refuses_older_loads_and_goes_on() {
     assert_eq!(call.unwrap(), 1, "the caller has its value");
     assert_eq!(source.call(&flights, "k", MS).await.unwrap(), 2, "which is not stored");
     assert_eq!(source.call(&flights, "k", MS).await.unwrap(), 2);
+    nothing_is_left(&server, &[&flights]).await;
 }
 
 #[tokio::test]
@@ -55,6 +57,7 @@ async fn p25_a_connection_that_is_cut_is_replaced_unnoticed() {
     }
     let figures = flights.statistics().total;
     assert_eq!((figures.fills, figures.hits), (20, 20), "{figures:?}");
+    nothing_is_left(&server, &[&flights]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -78,8 +81,7 @@ async fn p25_calls_under_way_survive_cuts() {
     for caller in callers {
         timeout(3 * PATIENCE, caller).await.expect("nobody hangs").unwrap();
     }
-    assert_eq!(flights.in_progress(), 0);
-    server.assert_every_key_ends();
+    nothing_is_left(&server, &[&flights]).await;
 }
 
 #[tokio::test]
@@ -115,6 +117,7 @@ async fn p26_a_dead_server_costs_calls_nothing_and_is_found_again() {
     let token = Token::random();
     let answer = flights.backend().acquire(Acquire::new("another", token, MINUTE, KIND)).await;
     assert_eq!(answer.unwrap(), Acquired::Granted);
+    nothing_is_left(&server, &[&flights]).await;
 }
 
 #[tokio::test]
@@ -147,6 +150,7 @@ async fn p26_a_frozen_server_opens_the_breaker_and_a_probe_closes_it() {
     .await;
     println!("found again after {back:?}");
     assert!(flights.backend().read("test:k").await.unwrap().is_some());
+    nothing_is_left(&server, &[&flights]).await;
 }
 
 #[tokio::test]
@@ -183,7 +187,7 @@ async fn p25_a_full_server_is_no_error_to_the_caller() {
     server.say(&["CONFIG", "SET", "maxmemory", "0"]);
     put(&backend, "small", "value").await;
     assert!(backend.link().unwrap().is_up() && flights.backend().link().unwrap().is_up());
-    server.assert_every_key_ends();
+    nothing_is_left(&server, &[&flights]).await;
 }
 
 #[tokio::test]

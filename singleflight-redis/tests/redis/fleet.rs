@@ -18,7 +18,7 @@ const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
 /// What the server does, as it says.
-struct Monitor {
+pub(crate) struct Monitor {
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
@@ -29,7 +29,7 @@ struct Seen {
 }
 
 impl Monitor {
-    fn start(server: &Server) -> Self {
+    pub(crate) fn start(server: &Server) -> Self {
         let mut connection = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
         connection.write_all(b"*1\r\n$7\r\nMONITOR\r\n").unwrap();
         let mut lines = BufReader::new(connection).lines();
@@ -57,7 +57,7 @@ impl Monitor {
     }
 
     /// The commands of these names that clients have sent so far.
-    async fn of(&self, server: &Server, names: &[&str]) -> Vec<String> {
+    pub(crate) async fn of(&self, server: &Server, names: &[&str]) -> Vec<String> {
         let all = self.all(server).await.into_iter().filter(|seen| !seen.in_script);
         let is = |command: &String| names.iter().any(|name| command.starts_with(&format!("\"{name}\"")));
         all.map(|seen| seen.command).filter(is).collect()
@@ -177,7 +177,7 @@ async fn p27_the_server_is_told_durations_and_asked_for_no_time_of_day() {
     }
 }
 
-const SENT: [&str; 7] = ["EVALSHA", "EVAL", "PTTL", "GET", "SET", "SUBSCRIBE", "UNSUBSCRIBE"];
+pub(crate) const SENT: [&str; 7] = ["EVALSHA", "EVAL", "PTTL", "GET", "SET", "SUBSCRIBE", "UNSUBSCRIBE"];
 
 // One thread: who is counted as here has called.
 #[tokio::test]

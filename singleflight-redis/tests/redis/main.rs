@@ -1,6 +1,7 @@
 //! The backend on real servers, which the tests start and end.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to panic")]
 
+mod cases;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod conformance;
@@ -12,6 +13,7 @@ mod network;
 mod processes;
 mod protocol;
 mod proxy;
+mod recovery;
 mod rig;
 mod same;
 mod sentinel;

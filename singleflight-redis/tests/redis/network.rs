@@ -1,14 +1,17 @@
 //! What happens to the network, and what its users notice.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use singleflight_core::{LeaseBackend, SingleFlight};
+use singleflight_core::{FlightError, LeaseBackend, SingleFlight};
 use singleflight_redis::RedisBackend;
 use singleflight_tests::server::Server;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::proxy::Proxy;
-use crate::rig::{PATIENCE, Source, bytes, engine, patient, put, soon};
+use crate::rig::{PATIENCE, Source, bytes, engine, engine_on, nothing_is_left, patient, put, soon};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -39,7 +42,7 @@ async fn p26_a_connection_dead_without_a_word_is_replaced() {
 async fn p25_a_stalled_network_is_no_worse_than_a_dead_server() {
     let server = Server::start();
     let proxy = Proxy::start(&server).await;
-    let flights = SingleFlight::builder().backend(std::sync::Arc::new(through(&proxy).await)).build();
+    let flights = SingleFlight::builder().backend(Arc::new(through(&proxy).await)).build();
     let source = Source::default();
     source.call(&flights, "k", MS).await.unwrap();
     proxy.stall(true);
@@ -57,6 +60,7 @@ async fn p25_a_stalled_network_is_no_worse_than_a_dead_server() {
         link.is_up()
     })
     .await;
+    nothing_is_left(&server, &[&flights]).await;
 }
 
 #[tokio::test]
@@ -65,7 +69,7 @@ async fn p20_a_subscription_dead_without_a_word_is_noticed() {
     let proxy = Proxy::start(&server).await;
     let (near, source) = (engine(&server).await, Source::default());
     let far = SingleFlight::builder()
-        .backend(std::sync::Arc::new(through(&proxy).await))
+        .backend(Arc::new(through(&proxy).await))
         .namespace("test")
         .jitter(false)
         .build();
@@ -94,6 +98,43 @@ async fn p20_a_subscription_dead_without_a_word_is_noticed() {
     println!("answered {late:?} after the load ended");
     assert!(late < PATIENCE, "the loss is noticed meanwhile, not when the lease ends: {late:?}");
     drop(warm);
+}
+
+#[tokio::test]
+async fn p05_a_question_that_arrives_late_does_not_bring_an_older_load_back() {
+    let server = Server::start();
+    let proxy = Proxy::start(&server).await;
+    let (near, far) = (engine(&server).await, engine_on(patient(&proxy.url()).connect().await.unwrap()));
+    let (row, gate) = (Arc::new(AtomicUsize::new(1)), Arc::new(Semaphore::new(0)));
+    let loads = Arc::new(AtomicUsize::new(0));
+    let call = |flights: &SingleFlight, key: &'static str| {
+        let (flights, row, gate, loads) = (flights.clone(), row.clone(), gate.clone(), loads.clone());
+        tokio::spawn(async move {
+            let load = || async {
+                let value = row.load(Ordering::SeqCst);
+                loads.fetch_add(1, Ordering::SeqCst);
+                drop(gate.acquire().await);
+                Ok::<_, FlightError>(value)
+            };
+            flights.flight(key).ttl(PATIENCE * 3).lock_ttl(6 * SECOND).run(load).await.unwrap()
+        })
+    };
+    // So that the server knows the script.
+    near.flight("warm").ttl(PATIENCE).run(|| async { Ok::<_, FlightError>(1) }).await.unwrap();
+    // The first question for the lease of this key: neither the look before it nor a note after it has these words.
+    let late = proxy.keep_next("{test:k}l");
+    let old = call(&far, "k");
+    soon("the question is on its way", async || proxy.keeps()).await;
+    soon("the load begins", async || loads.load(Ordering::SeqCst) == 1).await;
+    row.store(2, Ordering::SeqCst);
+    near.invalidate("k").await.unwrap();
+    late.notify_one();
+    soon("the question has arrived", async || server.keys().iter().any(|key| key.ends_with("k}l"))).await;
+    gate.add_permits(1);
+    assert_eq!(old.await.unwrap(), 1, "its own caller came before");
+    for flights in [&near, &far] {
+        assert_eq!(call(flights, "k").await.unwrap(), 2);
+    }
 }
 
 #[tokio::test]

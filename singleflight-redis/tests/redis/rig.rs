@@ -89,6 +89,16 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// Asserts that nothing of ours is left in the engines, and nothing without an end on the server.
+pub(crate) async fn nothing_is_left(server: &Server, engines: &[&SingleFlight]) {
+    for flights in engines {
+        soon("no flight is left", async || flights.in_progress() == 0).await;
+    }
+    let listening = || server.say(&["PUBSUB", "CHANNELS", "*"]).contains("}w");
+    soon("no subscription is left", async || !listening()).await;
+    server.assert_every_key_ends();
+}
+
 /// A load that is counted.
 #[derive(Clone, Default)]
 pub(crate) struct Source(Arc<AtomicUsize>);

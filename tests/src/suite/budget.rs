@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use singleflight_core::testing::Method;
 use singleflight_core::{FlightErrorKind, Losers, OnTimeout};
 
 use crate::harness::{Harness, LEASE, all, pass, plain, settle, soft, within};
@@ -127,4 +128,18 @@ pub async fn p19_a_budget_is_each_callers_own(harness: &dyn Harness) {
     assert_eq!(within(LEASE, patient).await.unwrap().unwrap(), 1);
     assert_eq!(leader.await.unwrap().unwrap(), 1);
     assert_eq!(source.loads(), 1);
+}
+
+/// Whose budget is over does not ask for the lease once more.
+pub async fn p19_who_is_overdue_asks_no_more(harness: &dyn Harness) {
+    let (a, b) = (harness.process(), harness.process());
+    let policy = plain().wait(LEASE / 5).on_timeout(OnTimeout::Fail);
+    let source = Source::gated();
+    let leader = a.spawn(policy, &source);
+    source.began().await;
+    b.call(policy, &source).await.unwrap_err();
+    // Once before it watched, and once after: what happened in between would be missed.
+    assert_eq!(b.way.calls(Method::Acquire), 2);
+    source.let_through(1);
+    leader.await.unwrap().unwrap();
 }

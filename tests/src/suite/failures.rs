@@ -7,7 +7,9 @@ use singleflight_core::{FlightError, FlightErrorKind};
 
 use tokio::time::Instant;
 
-use crate::harness::{GRAIN, Harness, KEY, LEASE, Process, all, pass, plain, settle, soft, within};
+use crate::harness::{
+    GRAIN, Harness, KEY, LEASE, Process, all, pass, plain, settle, soft, unhurried, within,
+};
 use crate::source::{LoadError, Source};
 
 /// One load; its error for everyone who waits, by clone here and with its message elsewhere. *quick_cache, hitbox*.
@@ -168,16 +170,16 @@ async fn failed_refresh(harness: &dyn Harness, policy: singleflight_core::Policy
 /// A panic during a refresh leaves the copy as well.
 pub async fn p15_a_panic_in_a_refresh_keeps_the_stale_copy(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let source = Source::quick();
-    a.call(soft(), &source).await.unwrap();
+    let (policy, source) = (unhurried(soft()), Source::quick());
+    a.call(policy, &source).await.unwrap();
     pass(11 * LEASE).await;
     source.panic(true);
-    assert!(a.spawn(soft(), &source).await.unwrap_err().is_panic());
+    assert!(a.spawn(policy, &source).await.unwrap_err().is_panic());
     harness.freed().await;
     source.panic(false);
     source.set(2);
     for process in [&a, &b] {
-        assert_eq!(process.call(soft(), &source).await.unwrap(), 1, "the copy, for one lease TTL");
+        assert_eq!(process.call(policy, &source).await.unwrap(), 1, "the copy, for one lease TTL");
     }
 }
 

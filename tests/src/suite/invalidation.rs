@@ -120,6 +120,50 @@ pub async fn p05_a_stale_copy_does_not_survive_an_invalidation(harness: &dyn Har
     }
 }
 
+/// A question whose answer was lost is asked again after an invalidation: what is loaded then is newer.
+pub async fn p05_a_question_asked_again_is_not_for_an_older_load(harness: &dyn Harness) {
+    let (a, b) = (harness.process(), harness.process());
+    let source = Source::quick();
+    let gate = a.way.hold(Method::Acquire, Moment::After);
+    let first = a.spawn(plain(), &source);
+    gate.reached().await;
+    let next = a.spawn(plain(), &source);
+    settle().await;
+    source.set(2);
+    b.invalidate().await;
+    first.abort();
+    let _ = first.await;
+    assert_eq!(source.loads(), 0, "no body begins before its lease is known to be granted");
+    drop(gate);
+    assert_eq!(within(LEASE, next).await.unwrap().unwrap(), 2);
+    for process in [&a, &b] {
+        assert_eq!(process.call(plain(), &source).await.unwrap(), 2);
+    }
+}
+
+/// A question is heard late: when whoever asked has gone, another has asked and loads, and what it loads has been
+/// invalidated. It must not give that load its lease back.
+pub async fn p05_a_question_heard_late_does_not_bring_an_older_load_back(harness: &dyn Harness) {
+    let (a, b) = (harness.process(), harness.process());
+    let source = Source::gated();
+    let late = a.way.delay_question();
+    let first = a.spawn(plain(), &source);
+    late.reached().await;
+    let next = a.spawn(plain(), &source);
+    settle().await;
+    first.abort();
+    source.began().await;
+    source.set(2);
+    b.invalidate().await;
+    drop(late);
+    settle().await;
+    source.let_through(3);
+    assert_eq!(within(LEASE, next).await.unwrap().unwrap(), 1, "its own caller came before");
+    for process in [&b, &a] {
+        assert_eq!(within(3 * LEASE, process.call(plain(), &source)).await.unwrap(), 2);
+    }
+}
+
 /// In its own process, who comes after an invalidation does not even wait for the older load.
 pub async fn p06_newcomers_do_not_join_the_older_flight(harness: &dyn Harness) {
     let a = harness.process();

@@ -13,7 +13,7 @@ use singleflight_core::{FlightErrorKind, Policy};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::harness::{GRAIN, Harness, KEY, LEASE, Process, all, pass, plain, settle, within};
+use crate::harness::{GRAIN, Harness, KEY, LEASE, Process, all, pass, plain, settle, unhurried, within};
 use crate::source::{LoadError, SITE, Source};
 
 type Call = Pin<Box<dyn Future<Output = Result<u64, LoadError>> + Send>>;
@@ -150,6 +150,19 @@ pub async fn p12_a_parked_refresh_is_taken_over(harness: &dyn Harness) {
     drop(leader);
 }
 
+/// A leader that waits for the store's answer is alive, however long that takes: nobody asks in its place.
+pub async fn p12_a_leader_that_waits_for_an_answer_is_not_deposed(harness: &dyn Harness) {
+    let (a, source) = (harness.process(), Source::quick());
+    let gate = a.way.hold(Method::Acquire, Moment::Before);
+    let calls = a.spawn_many(3, plain(), &source);
+    gate.reached().await;
+    pass(5 * LEASE).await;
+    assert_eq!((a.way.calls(Method::Acquire), a.flights.statistics().total.takeovers), (1, 0));
+    drop(gate);
+    all(calls).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
+    assert_eq!(source.loads(), 1);
+}
+
 /// A load that never ends: *dialogporten #4252*. After `max_hold` one takes over; the old one ends by itself.
 pub async fn p12_a_hung_leader_holds_its_lease_for_max_hold(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
@@ -267,7 +280,7 @@ pub async fn p16_a_dropped_leader_hands_over_while_it_asks(harness: &dyn Harness
         leader.abort();
         let _ = leader.await;
         drop(gate);
-        // The same token makes the repeated question the same grant: nobody waits for the lease to end.
+        // The question is taken back: nobody waits for the lease to end.
         for call in calls {
             assert_eq!(within(LEASE / 2, call).await.unwrap().unwrap(), 1);
         }
@@ -371,10 +384,10 @@ pub async fn p16_leaders_that_time_out_again_and_again(harness: &dyn Harness) {
 /// The panic goes to the leader's caller, an error to those who wait here and elsewhere; the key works afterwards.
 pub async fn p17_a_panic_is_the_leaders_and_an_error_for_the_others(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let source = Source::gated();
-    let leader = a.spawn(plain(), &source);
+    let (policy, source) = (unhurried(plain()), Source::gated());
+    let leader = a.spawn(policy, &source);
     source.began().await;
-    let (here, there) = (a.spawn_many(5, plain(), &source), b.spawn_many(5, plain(), &source));
+    let (here, there) = (a.spawn_many(5, policy, &source), b.spawn_many(5, policy, &source));
     settle().await;
     source.panic(true);
     source.let_through(1);
@@ -389,7 +402,7 @@ pub async fn p17_a_panic_is_the_leaders_and_an_error_for_the_others(harness: &dy
     assert_eq!(source.loads(), 1);
     source.panic(false);
     source.let_through(1);
-    assert_eq!(within(LEASE, a.call(plain(), &source)).await.unwrap(), 1);
+    assert_eq!(within(LEASE, a.call(policy, &source)).await.unwrap(), 1);
     assert_eq!(a.flights.statistics().total.panics, 1);
     assert_eq!(a.flights.in_progress(), 0);
     harness.freed().await;

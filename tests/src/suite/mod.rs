@@ -66,7 +66,8 @@ macro_rules! promise_list {
                 p19_a_live_leader_never_causes_a_second_load
                 p19_on_timeout_fail_fails
                 p19_a_stale_copy_wins_over_the_time_out
-                p19_a_budget_is_each_callers_own;
+                p19_a_budget_is_each_callers_own
+                p19_who_is_overdue_asks_no_more;
             cases:
                 case_08_a_failed_load_answers_fifty_callers
                 case_09_a_leader_is_dropped_in_the_middle
@@ -112,6 +113,8 @@ macro_rules! promise_list {
                 p05_a_refresh_begun_before_is_never_seen_after
                 p05_a_stale_copy_does_not_survive_an_invalidation
                 p05_a_load_without_the_lease_is_for_those_who_called_before_it
+                p05_a_question_asked_again_is_not_for_an_older_load
+                p05_a_question_heard_late_does_not_bring_an_older_load_back
                 p06_newcomers_do_not_join_the_older_flight
                 p06_newcomers_do_not_join_a_flight_begun_meanwhile
                 p06_followers_of_a_refused_publish_look_again
@@ -125,6 +128,7 @@ macro_rules! promise_list {
                 p12_a_parked_leader_and_a_parked_follower_hold_nobody_up
                 p12_who_comes_late_to_a_parked_leader_is_answered
                 p12_a_parked_refresh_is_taken_over
+                p12_a_leader_that_waits_for_an_answer_is_not_deposed
                 p12_a_hung_leader_holds_its_lease_for_max_hold
                 p12_max_hold_counts_also_with_nobody_waiting
                 p13_a_lost_lease_is_noticed_and_followers_look_again

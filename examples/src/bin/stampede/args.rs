@@ -45,6 +45,11 @@ pub(crate) struct Args {
     /// Prints one JSON document instead of the table
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Measures what the library costs on Redis instead, on a server started for it; prints Markdown. Build with
+    /// `--release`
+    #[arg(long, exclusive = true)]
+    figures: bool,
 }
 
 /// What is to be done.
@@ -53,6 +58,8 @@ pub(crate) enum Plan {
     Alone { backend: BackendChoice, scenes: Vec<Scene> },
     /// Scenes of several processes.
     Fleet { processes: u32, backend: FleetBackend, scenes: Vec<FleetScene> },
+    /// Measurements.
+    Figures,
 }
 
 impl Args {
@@ -66,6 +73,9 @@ impl Args {
     }
 
     fn plan(&self) -> Result<Plan, String> {
+        if self.figures {
+            return Ok(Plan::Figures);
+        }
         let callers = self.callers;
         let Some(processes) = self.processes else {
             let scenes = scenes(&self.scene, &Scene::ALL).map_err(|name| {

@@ -1,11 +1,12 @@
 //! `cargo run --bin stampede`: what a herd of callers does to a database, with and without `#[single_flight]`.
 //!
 //! [`repository`] is what a service would write; [`scenes`] is what happens to it; [`fleet`] is the same with several
-//! processes; the rest counts and shows.
+//! processes; [`figures`] is what the library costs; the rest counts and shows.
 
 mod args;
 mod backend;
 mod database;
+mod figures;
 mod fleet;
 mod meter;
 mod paint;
@@ -53,6 +54,7 @@ async fn stampede() -> ExitCode {
             Err(FleetError::Connect(error)) if is_mistake(&error) => args::refuse(error),
             Err(error) => Err(error.into()),
         },
+        Plan::Figures => measure().await,
     };
     ended.unwrap_or_else(|error| {
         let _ = writeln!(io::stderr(), "error: {error}");
@@ -120,6 +122,14 @@ async fn fleet(
     );
     let table = |paint| fleet::table(&head, &reports, paint);
     Ok(Told::new(args, backend, &reports, |report| report.as_expected, table)?.print()?)
+}
+
+/// Measures.
+async fn measure() -> Result<ExitCode, Box<dyn Error>> {
+    match show::unless_interrupted(async { Ok(figures::figures().await?) }).await? {
+        Some(text) => Ok(show::print(&text).map(|()| ExitCode::SUCCESS)?),
+        None => Ok(interrupted()),
+    }
 }
 
 /// As shells tell of a program that Ctrl-C ended.

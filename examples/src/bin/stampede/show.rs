@@ -53,6 +53,13 @@ pub(crate) async fn play<S: Copy, R, E: Error + 'static>(
         }
         Ok(reports)
     };
+    unless_interrupted(all).await
+}
+
+/// `None` if Ctrl-C came first.
+pub(crate) async fn unless_interrupted<T>(
+    play: impl Future<Output = Result<T, Box<dyn Error>>>,
+) -> Result<Option<T>, Box<dyn Error>> {
     tokio::select! {
         // First: the server of a fleet ends by it, too.
         biased;
@@ -60,7 +67,16 @@ pub(crate) async fn play<S: Copy, R, E: Error + 'static>(
             interrupted?;
             Ok(None)
         }
-        reports = all => reports.map(Some),
+        played = play => played.map(Some),
+    }
+}
+
+/// Prints it all.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
     }
 }
 
@@ -86,11 +102,7 @@ impl Told {
 
     /// Prints it; the exit code says whether all was as expected, the output what was not.
     pub(crate) fn print(&self) -> io::Result<ExitCode> {
-        match io::stdout().write_all(self.text.as_bytes()) {
-            // Whoever reads has seen enough.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-            printed => printed?,
-        }
+        print(&self.text)?;
         Ok(if self.as_expected { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use singleflight_core::LeaseBackend;
+use singleflight_tests::harness::GRAIN;
 use singleflight_tests::server::Server;
 use tokio::time::sleep;
 
@@ -12,8 +13,6 @@ use crate::rig::{bytes, connect};
 
 const LEASE: Duration = Duration::from_millis(1500);
 const CALL: &str = "k lease=1500";
-/// A server tells times in milliseconds, and ours are a little late.
-const GRAIN: Duration = Duration::from_millis(5);
 
 /// Ten calls in each process; the numbers of the calls in their order.
 fn herd(fleet: &mut [Worker]) -> Vec<Vec<u32>> {

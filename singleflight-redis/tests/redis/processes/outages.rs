@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use singleflight_tests::harness::GRAIN;
 use singleflight_tests::server::Server;
 use tokio::time::Instant;
 
@@ -10,8 +11,6 @@ use super::origin::Origin;
 use crate::rig::{PATIENCE, soon};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// A server tells times in milliseconds, and ours are a little late.
-const GRAIN: Duration = Duration::from_millis(5);
 
 async fn until_the_link_is(fleet: &mut [Worker], state: &str) {
     for worker in fleet {

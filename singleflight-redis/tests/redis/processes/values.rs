@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use singleflight_tests::harness::GRAIN;
 use singleflight_tests::server::Server;
 use tokio::time::{Instant, sleep};
 
@@ -10,8 +11,6 @@ use super::fleet::{fleet, nothing_is_left, until_one_loads};
 use super::origin::Origin;
 
 const SECOND: Duration = Duration::from_secs(1);
-/// A server tells times in milliseconds, and ours are a little late.
-const GRAIN: Duration = Duration::from_millis(5);
 
 #[tokio::test]
 async fn p05_a_load_begun_before_an_invalidation_elsewhere_is_never_seen_after() {

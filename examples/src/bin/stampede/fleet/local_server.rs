@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use redis::aio::MultiplexedConnection;
 use redis::{Client, RedisError};
 
+use super::signal;
+
 /// Names another binary than those on the PATH.
 const VARIABLE: &str = "SINGLEFLIGHT_REDIS_SERVER";
 const ON_THE_PATH: [&str; 2] = ["redis-server", "valkey-server"];
@@ -84,6 +86,30 @@ impl LocalServer {
 
     pub(crate) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// `redis 7.0.15` or the like, as it says itself.
+    pub(crate) async fn version(&self) -> Result<String, RedisError> {
+        let info = info(&self.url()).await?;
+        let named = |name: &str| field(&info, name);
+        Ok(match (named("valkey_version"), named("redis_version")) {
+            (Some(version), _) => format!("Valkey {version}"),
+            (None, Some(version)) => format!("Redis {version}"),
+            (None, None) => "a server that does not say which".to_owned(),
+        })
+    }
+
+    /// Stops it in its tracks: connections stay, nothing is answered.
+    pub(crate) fn pause(&self) -> io::Result<()> {
+        signal::send("-STOP", &self.process)
+    }
+
+    pub(crate) fn resume(&self) -> io::Result<()> {
+        signal::send("-CONT", &self.process)
     }
 
     async fn pid(&self) -> Result<u32, RedisError> {

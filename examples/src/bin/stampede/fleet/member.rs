@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::message::{Order, Task, Word};
-use super::worker;
+use super::{signal, worker};
 
 /// A process that ends with this.
 #[derive(Debug)]
@@ -64,16 +64,11 @@ impl Member {
 
     /// Stops it in its tracks, as a virtual machine that is moved.
     pub(crate) fn pause(&self) -> io::Result<()> {
-        self.signal("-STOP")
+        signal::send("-STOP", &self.process)
     }
 
     pub(crate) fn resume(&self) -> io::Result<()> {
-        self.signal("-CONT")
-    }
-
-    fn signal(&self, signal: &str) -> io::Result<()> {
-        let status = Command::new("kill").args([signal, &self.process.id().to_string()]).status()?;
-        if status.success() { Ok(()) } else { Err(io::Error::other(format!("`kill {signal}`: {status}"))) }
+        signal::send("-CONT", &self.process)
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `local_server` | a Redis server for the run |
 //! | `control`, `monitor` | this program's view of the server |
 //! | `member`, `worker` | a process from outside and from inside |
+//! | `signal` | what is sent to processes |
 //! | `message` | what is said between them |
 //! | `stage`, `play` | what scenes are played with; a fleet at one of them |
 //! | `scene`, `scenes` | what happens to it |
@@ -21,6 +22,7 @@ mod play;
 pub(crate) mod row;
 pub(crate) mod scene;
 pub(crate) mod scenes;
+mod signal;
 mod stage;
 mod table;
 pub(crate) mod worker;

@@ -30,12 +30,12 @@ pub(crate) async fn killed(stage: &mut Stage) -> Result<FleetReport, FleetError>
 
     let expected =
         "when the lease of the killed process ends, one process takes over, and all others go on waiting";
-    let late = late.map_or_else(|| "never".to_owned(), |late| format!("{:.1} ms after that", ms(late)));
+    let late = late.map_or_else(|| "never".to_owned(), |late| format!("{:.1} ms", ms(late)));
     let seen = format!(
-        "the lease had {} ms left; {}, begun {late}; {} answered, {}",
-        left.as_millis(),
+        "{}, {late} after the {} ms that the lease had left; {} answered, {}",
         counted(row.queries.saturating_sub(1) as u64, "successor", "successors"),
-        counted(row.callers - row.killed, "caller", "callers"),
+        left.as_millis(),
+        row.callers - row.killed,
         counted(row.errors as u64, "error", "errors"),
     );
     let right = row.queries == 2 && !early && row.errors == 0 && row.killed == lost;
@@ -73,7 +73,7 @@ pub(crate) async fn paused(stage: &mut Stage) -> Result<FleetReport, FleetError>
     let expected = "one process takes over; the paused one answers its own caller when it goes on, and its old row \
                     is not stored";
     let seen = format!(
-        "{}; {} fenced; the old row went to {} of the paused process and {stale} others, and is {}",
+        "{}, {} fenced; the old row went to {} there, {stale} elsewhere, and is {}",
         counted(queries.saturating_sub(1) as u64, "successor", "successors"),
         row.fenced,
         counted(own as u64, "caller", "callers"),

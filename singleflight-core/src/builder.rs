@@ -1,0 +1,201 @@
+//! How an engine is made.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::SingleFlight;
+use crate::backend::{LeaseBackend, Medium, MemoryBackend};
+use crate::clock::Clock;
+use crate::codec::Codec;
+use crate::cooling::Cooling;
+use crate::engine::Engine;
+use crate::fill_times::AutoLease;
+use crate::flight::FlightTable;
+use crate::lease::Keeper;
+use crate::link::Link;
+use crate::near::{Near, NearTerms};
+use crate::observe::{Observer, Sites};
+use crate::tell::Ears;
+use crate::top_keys::TopKeys;
+
+/// Makes a [`SingleFlight`].
+#[derive(Debug)]
+#[must_use]
+pub struct SingleFlightBuilder {
+    backend: Option<Arc<dyn LeaseBackend>>,
+    namespace: Box<str>,
+    codec: Codec,
+    clock: Clock,
+    ears: Ears,
+    top_keys: Option<usize>,
+    jitter: bool,
+    hold: Duration,
+    auto: AutoLease,
+    near: Option<(u64, Duration)>,
+    near_unheard: Duration,
+}
+
+impl Default for SingleFlightBuilder {
+    fn default() -> Self {
+        Self {
+            backend: None,
+            namespace: Box::default(),
+            codec: Codec::default(),
+            clock: Clock::system(),
+            ears: Ears::default(),
+            top_keys: None,
+            jitter: true,
+            hold: Duration::from_secs(1),
+            auto: AutoLease::new(),
+            near: None,
+            near_unheard: Duration::from_secs(2),
+        }
+    }
+}
+
+impl SingleFlightBuilder {
+    /// Where values and leases live. Default: a memory backend of its own.
+    pub fn backend(mut self, backend: Arc<dyn LeaseBackend>) -> Self {
+        self.backend = Some(backend);
+        self
+    }
+
+    /// Goes before every key on backends that other services may use too. Default: empty.
+    pub fn namespace(mut self, namespace: &str) -> Self {
+        self.namespace = namespace.into();
+        self
+    }
+
+    /// How values are written for backends that keep bytes. Default: MessagePack.
+    pub fn codec(mut self, codec: Codec) -> Self {
+        self.codec = codec;
+        self
+    }
+
+    /// Where the engine (and the memory backend, if none is given) gets its time and its random numbers.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Who hears of what happens.
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.ears.observer = Some(observer);
+        self
+    }
+
+    /// Whether TTLs are shortened at random, so that keys filled together do not expire together. Default: yes.
+    pub fn jitter(mut self, jitter: bool) -> Self {
+        self.jitter = jitter;
+        self
+    }
+
+    /// The longest time that values loaded while the backend is away are kept in this process. Default: 1 s.
+    pub fn degraded_hold(mut self, hold: Duration) -> Self {
+        self.hold = hold;
+        self
+    }
+
+    /// How lease TTLs follow from fill times where none is given. Default: [`AutoLease::new`].
+    pub fn auto_lease(mut self, auto: AutoLease) -> Self {
+        self.auto = auto;
+        self
+    }
+
+    /// Keeps up to about `capacity` values in this process, decoded, in front of a backend that keeps bytes: a hit on
+    /// such a copy costs no round trip. Default: none are kept.
+    ///
+    /// A copy is fresh for no longer than the backend said, and never for longer than `max_age`. It is dropped when the
+    /// backend tells that its key was invalidated or filled elsewhere, which takes as long as a message takes to arrive;
+    /// should the message be lost, the copy is seen until `max_age` is over. This process's own invalidations drop it
+    /// before they return. Stale copies are never kept.
+    pub fn near(mut self, capacity: u64, max_age: Duration) -> Self {
+        self.near = Some((capacity, max_age));
+        self
+    }
+
+    /// How long copies live while the backend tells nothing, because the subscription was lost or there is none.
+    /// Default: 2 s.
+    pub fn near_unheard(mut self, max_age: Duration) -> Self {
+        self.near_unheard = max_age;
+        self
+    }
+
+    /// Counts which keys are loaded most, for [`Statistics::top_keys`](crate::observe::Statistics::top_keys), on a list of
+    /// at most so many. Default: none are counted.
+    pub fn top_keys(mut self, keys: usize) -> Self {
+        self.top_keys = Some(keys);
+        self
+    }
+
+    /// Reports to the recorder of the `metrics` crate; see [`metrics`](crate::metrics) for the names.
+    ///
+    /// Built within a runtime, the engine hands over what it counts once a second; else
+    /// [`SingleFlight::report_metrics`] does.
+    #[cfg(feature = "metrics")]
+    pub fn metrics(mut self) -> Self {
+        self.ears.metrics = true;
+        self
+    }
+
+    /// Whether traces name keys, which may be personal data and are not bounded in number. Default: no.
+    #[cfg(feature = "tracing")]
+    pub fn trace_keys(mut self, keys: bool) -> Self {
+        self.ears.trace_keys = keys;
+        self
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn build(self) -> SingleFlight {
+        let Self { backend, namespace, codec, clock, ears, top_keys, jitter, hold, auto, near, near_unheard } =
+            self;
+        let memory = || Arc::new(MemoryBackend::builder().clock(clock.clone()).build());
+        let local = memory();
+        let backend = backend.unwrap_or_else(|| memory());
+        let table = FlightTable::new(Keeper::new(clock.clone()), clock.now());
+        let (own_link, sites) = (Link::new(), Sites::new());
+        let near = near.filter(|_| backend.medium() == Medium::Bytes).map(|(capacity, max_age)| {
+            let unheard = near_unheard.min(max_age);
+            Near::new(NearTerms { capacity, max_age, unheard }, clock.clone())
+        });
+        let engine = Engine {
+            backend,
+            local,
+            near,
+            own_link,
+            namespace,
+            codec,
+            clock,
+            ears,
+            top_keys: top_keys.map(TopKeys::new),
+            #[cfg(feature = "metrics")]
+            reporter: None,
+            sites,
+            table,
+            jitter,
+            hold,
+            auto,
+            cooling: Cooling::default(),
+        };
+        SingleFlight::of(finish(engine))
+    }
+}
+
+#[cfg(not(feature = "metrics"))]
+fn finish(engine: Engine) -> Arc<Engine> {
+    Arc::new(engine)
+}
+
+/// Begins to report.
+#[cfg(feature = "metrics")]
+fn finish(mut engine: Engine) -> Arc<Engine> {
+    if !engine.ears.metrics {
+        return Arc::new(engine);
+    }
+    crate::metrics::describe();
+    Arc::new_cyclic(|weak| {
+        engine.reporter = crate::metrics::Reporter::start(weak.clone());
+        engine
+    })
+}
