@@ -57,6 +57,11 @@ impl Dialer {
         &self.address
     }
 
+    #[cfg(feature = "cluster")]
+    pub(crate) fn is_cluster(&self) -> bool {
+        matches!(self.who, Who::Cluster(_))
+    }
+
     /// How long an answer may take.
     pub(crate) fn response(&self) -> Duration {
         self.patience.response

@@ -33,11 +33,14 @@
 //! | `keys` | the names of a key's records |
 //! | `link`, `connection`, `health` | data connections, kept by a task each |
 //! | `dial`, `sentinel`, `cluster` | making them: to a server, to the primary that sentinels name, to all nodes of a cluster |
+//! | `ailing` | slots whose node is away |
 //! | `notify`, `watch` | waiters: subscriptions on a connection of their own |
 //! | `feed` | near caches: what changes, on that same connection |
 //! | `post` | steps that nobody waits for |
 //! | `error` | what an error means |
 
+#[cfg(feature = "cluster")]
+mod ailing;
 mod backend;
 mod builder;
 #[cfg(feature = "cluster")]

@@ -26,6 +26,8 @@ pub(crate) struct Lines {
     dialer: Arc<Dialer>,
     slots: Box<[watch::Sender<State>]>,
     next: AtomicUsize,
+    #[cfg(feature = "cluster")]
+    ailing: Option<crate::ailing::Ailing>,
 }
 
 /// What becomes of one connection.
@@ -64,7 +66,15 @@ impl Live {
 impl Lines {
     pub(crate) fn new(dialer: Arc<Dialer>, keys: Keyspace, connections: usize) -> Self {
         let slots = (0..connections.max(1)).map(|_| watch::Sender::new(State::Dialling)).collect();
-        Self { link: Link::new(), keys, dialer, slots, next: AtomicUsize::new(0) }
+        Self {
+            #[cfg(feature = "cluster")]
+            ailing: dialer.is_cluster().then(Default::default),
+            link: Link::new(),
+            keys,
+            dialer,
+            slots,
+            next: AtomicUsize::new(0),
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -75,16 +85,22 @@ impl Lines {
         self.dialer.address()
     }
 
-    /// Sends commands on one of the connections and gives their answers, errors among them.
+    /// Sends commands for a name on one of the connections and gives their answers, errors among them.
     ///
     /// A connection that was cut is often one of a server that is well: the commands are sent once more on the next
     /// one. Where one is cut the others often are, too, and only a use shows it. One that heals itself has sent them again
     /// already.
-    pub(crate) async fn ask(&self, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
+    pub(crate) async fn ask(&self, name: &str, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
+        #[cfg(feature = "cluster")]
+        if let Some(ailing) = &self.ailing {
+            let slot = ailing.admit(name)?;
+            return ailing.judge(slot, self.live().await?.ask(commands, true).await);
+        }
+        #[cfg(not(feature = "cluster"))]
+        let _ = name;
         for _ in 0..self.slots.len() {
-            let mut live = self.live().await?;
-            match live.ask(commands, true).await {
-                Err(error) if error::classify(&error).1 == Some(Loss::Cut) && !live.connection.heals() => {}
+            match self.live().await?.ask(commands, true).await {
+                Err(error) if error::classify(&error).1 == Some(Loss::Cut) => {}
                 answers => return answers.map_err(error::failed),
             }
         }
@@ -92,7 +108,14 @@ impl Lines {
     }
 
     /// Sends commands once, and never again: if the connection is cut, whether they were done is not known.
-    async fn ask_once(&self, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
+    async fn ask_once(&self, name: &str, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
+        #[cfg(feature = "cluster")]
+        if let Some(ailing) = &self.ailing {
+            let slot = ailing.admit(name)?;
+            return ailing.judge(slot, self.live().await?.ask(commands, false).await);
+        }
+        #[cfg(not(feature = "cluster"))]
+        let _ = name;
         self.live().await?.ask(commands, false).await.map_err(|error| match error::classify(&error).1 {
             Some(Loss::Cut) => error::unanswered(error),
             _ => error::failed(error),
@@ -102,8 +125,8 @@ impl Lines {
     /// Runs a script and gives its answer.
     pub(crate) async fn run(&self, run: Run<'_>) -> Result<Value, BackendError> {
         let ask = async |commands| match run.repeats() {
-            true => self.ask(&commands).await,
-            false => self.ask_once(&commands).await,
+            true => self.ask(run.name(), &commands).await,
+            false => self.ask_once(run.name(), &commands).await,
         };
         let mut answers = ask(run.named()).await?;
         let mut answer = answers.pop();

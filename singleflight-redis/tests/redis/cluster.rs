@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use singleflight_core::LeaseBackend;
+use singleflight_core::error::BackendErrorKind;
 use singleflight_redis::RedisBackend;
 use singleflight_tests::cluster::Cluster;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::conformance::conform;
 use crate::load::{Load, recovered};
@@ -138,6 +139,34 @@ async fn p25_a_primary_killed_under_load_costs_no_call() {
     until("there are calls of the new primary", || load.calls() > before + 200).await;
     println!("primary of a cluster killed: {}; written again after {took:.1?}", load.end().await);
     assert!(cluster.nodes[3].say(&["ROLE"]).contains("master"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn p25_a_node_that_is_away_does_no_harm_to_the_keys_of_others() {
+    let mut cluster = Cluster::start();
+    for node in &cluster.nodes {
+        // Otherwise the others refuse to serve, too, for a moment.
+        node.say(&["CONFIG", "SET", "cluster-require-full-coverage", "no"]);
+    }
+    let keys = one_of_each(&cluster);
+    let backend = connect_to(&cluster.url()).await;
+    for key in &keys {
+        put(&backend, key, "value").await;
+    }
+    cluster.nodes[0].kill();
+    let mut away = 0;
+    let start = Instant::now();
+    while let Err(error) = backend.invalidate(&keys[0]).await {
+        assert_eq!(error.kind(), BackendErrorKind::Refused, "{error:?}: the cluster is there");
+        away += 1;
+        for key in &keys[1..] {
+            assert_eq!(bytes(backend.read(key).await).unwrap(), "value");
+        }
+        assert!(start.elapsed() < 3 * PATIENCE);
+        sleep(Duration::from_millis(5)).await;
+    }
+    println!("{away} times away in {:?}", start.elapsed());
+    assert!(away > 0 && backend.link().unwrap().is_up());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
