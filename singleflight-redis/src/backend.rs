@@ -41,8 +41,18 @@ struct Inner {
 }
 
 impl RedisBackend {
-    /// A backend on the server of this URL, `redis://[user[:password]@]host[:port][/database]` or the same with
-    /// `valkey:`.
+    /// A backend on the servers of this URL, in which `valkey` may stand for `redis`:
+    ///
+    /// | URL | means |
+    /// |---|---|
+    /// | `redis://[user[:password]@]host[:port][/database]` | a server |
+    /// | `rediss://…` | the same by TLS, with the feature `tls`; whom it trusts are the authorities of the operating system (or of the file that `SSL_CERT_FILE` names) unless [`ca`](RedisBuilder::ca) says otherwise |
+    /// | `redis+unix:///path[?db=…&user=…&pass=…]` | a server behind a Unix socket |
+    /// | `redis+sentinel://[user[:password]@]host[:port],…/primary[/database]` | the primary that these sentinels know by this name; user and password are for it, `?sentinel_user=…&sentinel_password=…` for the sentinels |
+    /// | `redis+cluster://[user[:password]@]host[:port],…` | a cluster of which these are some nodes, with the feature `cluster` |
+    ///
+    /// Sentinels and clusters are spoken to by TLS where the scheme begins with `rediss+`. Name several of them: one that
+    /// is away cannot say where the others are.
     ///
     /// ```no_run
     /// use singleflight_core::SingleFlight;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::backend::RedisBackend;
-use crate::dial::Dialer;
+use crate::dial::{Dialer, Patience};
 use crate::error::{ConnectError, ConnectErrorKind};
 use crate::keys::{Keyspace, PREFIX};
 use crate::link::Lines;
 use crate::notify::Hub;
-use crate::target::Target;
+use crate::target::{Servers, Target};
 
 /// Makes a [`RedisBackend`].
 #[derive(Clone)]
@@ -22,6 +22,8 @@ pub struct RedisBuilder {
     connections: usize,
     response: Duration,
     dial: Duration,
+    #[cfg(feature = "tls")]
+    trust: crate::tls::Trust,
 }
 
 impl RedisBuilder {
@@ -32,6 +34,8 @@ impl RedisBuilder {
             connections: 1,
             response: Duration::from_millis(250),
             dial: Duration::from_millis(500),
+            #[cfg(feature = "tls")]
+            trust: crate::tls::Trust::default(),
         }
     }
 
@@ -57,6 +61,22 @@ impl RedisBuilder {
     /// How long making a connection may take; 500 ms unless set.
     pub fn dial_timeout(mut self, timeout: Duration) -> Self {
         self.dial = timeout;
+        self
+    }
+
+    /// The authority, in PEM, that signed the certificates of the servers; those that the operating system trusts unless
+    /// set.
+    #[cfg(feature = "tls")]
+    pub fn ca(mut self, certificate: &[u8]) -> Self {
+        self.trust.authority = Some(certificate.to_owned());
+        self
+    }
+
+    /// The certificate, with what leads to its authority, and the key, both in PEM, by which servers know us; none
+    /// unless set.
+    #[cfg(feature = "tls")]
+    pub fn identity(mut self, certificate: &[u8], key: &[u8]) -> Self {
+        self.trust.identity = Some((certificate.to_owned(), key.to_owned()));
         self
     }
 
@@ -89,17 +109,33 @@ impl RedisBuilder {
 
     fn prepare(&self) -> Result<(Lines, Hub), ConnectError> {
         let wrong = |message| ConnectError::new(ConnectErrorKind::Misconfigured, message);
-        let Target { info, address, .. } = Target::parse(&self.url)?;
+        let target = Target::parse(&self.url)?;
+        let (servers, address) = (self.trusted(&target)?, target.address);
         let keys = Keyspace::new(&self.prefix).ok_or_else(|| {
             wrong("the prefix of keys has a `{`, which would break their place in a cluster")
         })?;
         if self.response.is_zero() || self.dial.is_zero() {
             return Err(wrong("a time-out of zero would fail every step; write at least a millisecond"));
         }
-        let dialer = Dialer::new(info, address.clone(), self.response, self.dial);
+        let patience = Patience { response: self.response, dial: self.dial };
+        let dialer = Dialer::new(servers, address.clone(), patience);
         let dialer = Arc::new(dialer.map_err(|error| ConnectError::dial(&address, error))?);
         let lines = Lines::new(dialer.clone(), keys.clone(), self.connections);
         Ok((lines, Hub::new(dialer, keys)))
+    }
+
+    #[cfg(feature = "tls")]
+    fn trusted(&self, target: &Target) -> Result<Servers, ConnectError> {
+        self.trust.check(target.tls)?;
+        let mut servers = target.servers.clone();
+        let put = self.trust.put_into(&mut servers);
+        put.map_err(|error| ConnectError::dial(&target.address, error))?;
+        Ok(servers)
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn trusted(&self, target: &Target) -> Result<Servers, ConnectError> {
+        Ok(target.servers.clone())
     }
 }
 

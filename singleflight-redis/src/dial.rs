@@ -9,60 +9,168 @@ use redis::{
     AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, ProtocolVersion, PushInfo, RedisError, Value,
 };
 
-/// Dials one server.
+use crate::connection::Connection;
+use crate::sentinel::Sentinels;
+use crate::target::Servers;
+
+/// Dials the servers of one backend.
 pub(crate) struct Dialer {
-    client: Client,
+    who: Who,
     address: String,
-    response: Duration,
-    dial: Duration,
+    patience: Patience,
+}
+
+enum Who {
+    One(ConnectionInfo),
+    Sentinel(Sentinels),
+    #[cfg(feature = "cluster")]
+    Cluster(Box<crate::cluster::Nodes>),
+}
+
+/// How long to wait for an answer, and for a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    pub(crate) response: Duration,
+    pub(crate) dial: Duration,
 }
 
 impl Dialer {
-    /// A dialler of this server; `address` is what may be said of it in errors.
-    pub(crate) fn new(
-        info: ConnectionInfo,
-        address: String,
-        response: Duration,
-        dial: Duration,
-    ) -> Result<Self, RedisError> {
-        // Pushes need RESP3. The library's name is not worth a right of its own. Nagle's algorithm would hold back
-        // commands of callers that do not wait for each other.
-        let redis =
-            info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name();
-        let info = info.set_redis_settings(redis).set_tcp_settings(TcpSettings::default().set_nodelay(true));
-        Ok(Self { client: Client::open(info)?, address, response, dial })
+    /// A dialler of these servers; `address` is what may be said of them in errors.
+    pub(crate) fn new(servers: Servers, address: String, patience: Patience) -> Result<Self, RedisError> {
+        let who = match servers {
+            Servers::One(info) => Who::One(settled(&info)),
+            Servers::Sentinel { sentinels, name, primary } => {
+                Who::Sentinel(Sentinels::new(sentinels, name, settled(&primary)))
+            }
+            #[cfg(feature = "cluster")]
+            Servers::Cluster(mut seeds) => {
+                for info in &mut seeds.infos {
+                    *info = settled(info);
+                }
+                Who::Cluster(Box::new(crate::cluster::Nodes::new(seeds, patience)?))
+            }
+        };
+        Ok(Self { who, address, patience })
     }
 
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
-    /// How long an answer may take.
-    pub(crate) fn response(&self) -> Duration {
-        self.response
+    #[cfg(feature = "cluster")]
+    pub(crate) fn is_cluster(&self) -> bool {
+        matches!(self.who, Who::Cluster(_))
     }
 
-    /// A connection, which hands everything unasked for to `push`.
+    /// How long an answer may take.
+    pub(crate) fn response(&self) -> Duration {
+        self.patience.response
+    }
+
+    /// A connection for data, which hands everything unasked for to `push`.
     ///
-    /// With `check_role`, a replica is refused with `READONLY`.
+    /// With `check_role`, a replica is refused; one that sentinels name always is.
     pub(crate) async fn dial(
         &self,
         check_role: bool,
+        push: impl Fn(PushInfo) + Clone + Send + Sync + 'static,
+    ) -> Result<Connection, RedisError> {
+        match &self.who {
+            Who::One(info) => self.connect(info, check_role, push).await.map(Connection::One),
+            Who::Sentinel(sentinels) => self.primary(sentinels, push).await.map(Connection::One),
+            #[cfg(feature = "cluster")]
+            Who::Cluster(nodes) => nodes.dial().await,
+        }
+    }
+
+    /// A connection for subscriptions: in a cluster to any one node, since what is published reaches all.
+    pub(crate) async fn listen(
+        &self,
+        push: impl Fn(PushInfo) + Clone + Send + Sync + 'static,
+    ) -> Result<MultiplexedConnection, RedisError> {
+        match &self.who {
+            Who::One(info) => self.connect(info, false, push).await,
+            Who::Sentinel(sentinels) => self.primary(sentinels, push).await,
+            #[cfg(feature = "cluster")]
+            Who::Cluster(nodes) => {
+                let mut failed = not_found();
+                for info in nodes.in_turn() {
+                    match self.connect(info, false, push.clone()).await {
+                        Ok(connection) => return Ok(connection),
+                        Err(error) => failed = error,
+                    }
+                }
+                Err(failed)
+            }
+        }
+    }
+
+    /// A connection to the primary that the first sentinel to know a living one names.
+    async fn primary(
+        &self,
+        sentinels: &Sentinels,
+        push: impl Fn(PushInfo) + Clone + Send + Sync + 'static,
+    ) -> Result<MultiplexedConnection, RedisError> {
+        let config = self.config();
+        let (mut tried, mut failed) = (Vec::new(), not_found());
+        for number in sentinels.in_turn() {
+            match sentinels.ask(number, &config).await {
+                Ok(info) if tried.contains(info.addr()) => {}
+                Ok(info) => match self.connect(&info, true, push.clone()).await {
+                    Ok(connection) => return Ok(connection),
+                    Err(error) => {
+                        tried.push(info.addr().clone());
+                        failed = error;
+                    }
+                },
+                // What a server said says more than that there is no sentinel.
+                Err(error) if tried.is_empty() => failed = error,
+                Err(_) => {}
+            }
+        }
+        Err(failed)
+    }
+
+    async fn connect(
+        &self,
+        info: &ConnectionInfo,
+        check_role: bool,
         push: impl Fn(PushInfo) + Send + Sync + 'static,
     ) -> Result<MultiplexedConnection, RedisError> {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(self.dial))
-            .set_response_timeout(Some(self.response))
-            .set_push_sender(move |info| {
-                push(info);
-                Ok::<(), SendError>(())
-            });
-        let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        let config = self.config().set_push_sender(move |info| {
+            push(info);
+            Ok::<(), SendError>(())
+        });
+        let client = Client::open(info.clone())?;
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         if check_role && is_replica(&mut connection).await? {
             return Err((ErrorKind::Client, "the server is still a replica").into());
         }
         Ok(connection)
     }
+
+    fn config(&self) -> AsyncConnectionConfig {
+        AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(self.patience.dial))
+            .set_response_timeout(Some(self.patience.response))
+    }
+}
+
+/// As our connections are.
+///
+/// Pushes need RESP3. The library's name is not worth a right of its own. Nagle's algorithm would hold back commands of
+/// callers that do not wait for each other.
+fn settled(info: &ConnectionInfo) -> ConnectionInfo {
+    let redis = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name();
+    info.clone().set_redis_settings(redis).set_tcp_settings(tcp())
+}
+
+pub(crate) fn tcp() -> TcpSettings {
+    TcpSettings::default().set_nodelay(true)
+}
+
+fn not_found() -> RedisError {
+    (ErrorKind::Client, "there is no server to be asked").into()
 }
 
 async fn is_replica(connection: &mut MultiplexedConnection) -> Result<bool, RedisError> {
@@ -74,11 +182,10 @@ async fn is_replica(connection: &mut MultiplexedConnection) -> Result<bool, Redi
 
 impl fmt::Debug for Dialer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the client: it has the password.
+        // Not whom: that has the password.
         f.debug_struct("Dialer")
             .field("address", &self.address)
-            .field("response", &self.response)
-            .field("dial", &self.dial)
+            .field("patience", &self.patience)
             .finish_non_exhaustive()
     }
 }

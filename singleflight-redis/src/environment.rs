@@ -16,7 +16,7 @@ pub const NAMESPACE_VARIABLE: &str = "SINGLEFLIGHT_NAMESPACE";
 ///
 /// | variable | value |
 /// |---|---|
-/// | `SINGLEFLIGHT_BACKEND` | `memory:` (the default), `noop:`, `redis://…` or `valkey://…` |
+/// | `SINGLEFLIGHT_BACKEND` | `memory:` (the default), `noop:`, or the URL of servers as [`RedisBackend::builder`] takes it: `redis://…`, `rediss://…`, `redis+unix://…`, `redis+sentinel://…`, `redis+cluster://…` or the same with `valkey` |
 /// | `SINGLEFLIGHT_NAMESPACE` | goes before every key; required with a server, here or as `?namespace=` of its URL |
 ///
 /// ```no_run
@@ -94,7 +94,7 @@ mod tests {
     async fn bad_values_are_refused_with_the_good_ones_and_without_the_password() {
         for (backend, namespace, says) in [
             ("memcached://secret", Some("n"), "`redis://"),
-            ("rediss://:secret@host", Some("n"), "TLS is not supported yet"),
+            ("redis+sentinel://:secret@host", Some("n"), "no name of a primary"),
             ("redis://:secret@host", None, "`SINGLEFLIGHT_NAMESPACE` is not set"),
             ("redis://:secret@host", Some(""), "`SINGLEFLIGHT_NAMESPACE` is not set"),
             ("redis://:secret@host?namespace=a", Some("b"), "differ"),

@@ -25,7 +25,12 @@ pub(crate) fn classify(error: &RedisError) -> (BackendErrorKind, Option<Loss>) {
     if error.is_timeout() {
         return (BackendErrorKind::Timeout, None);
     }
+    let says = |code: &str| error.detail().is_some_and(|detail| detail.contains(code));
     match error.kind() {
+        // The cluster's client tells of its first connections in text only.
+        ErrorKind::Io if says("WRONGPASS") || says("NOAUTH") => {
+            (BackendErrorKind::Unavailable, Some(Loss::Denied))
+        }
         ErrorKind::Io | ErrorKind::Parse => (BackendErrorKind::Unavailable, Some(Loss::Cut)),
         ErrorKind::AuthenticationFailed => (BackendErrorKind::Unavailable, Some(Loss::Denied)),
         _ => match error.code() {
@@ -92,6 +97,15 @@ pub(crate) fn down() -> BackendError {
     BackendError::new(BackendErrorKind::Unavailable, "there is no connection to Redis; it is being dialled")
 }
 
+/// What the two sides of a connection by TLS hold against each other, if that is it.
+fn distrust(error: &RedisError) -> Option<String> {
+    // The cluster's client hands on no more of an error than its text.
+    let shown = error.to_string();
+    let found =
+        ["invalid peer certificate", "received fatal alert"].iter().find_map(|sign| shown.find(sign))?;
+    Some(shown[found..].to_owned())
+}
+
 /// Redis could not be made the backend. Never contains a password.
 #[derive(Debug)]
 pub struct ConnectError {
@@ -112,6 +126,8 @@ pub enum ConnectErrorKind {
     Unreachable,
     /// The server does not accept the user or the password.
     Denied,
+    /// The server's certificate is not trusted, or ours is not accepted.
+    Untrusted,
 }
 
 impl ConnectError {
@@ -128,6 +144,15 @@ impl ConnectError {
         } else if error.kind() == ErrorKind::RESP3NotSupported {
             let message = format!("the server at {address} is too old: Redis 6 or Valkey is needed");
             (ConnectErrorKind::Unsupported, message)
+        } else if error.kind() == ErrorKind::MasterNameNotFoundBySentinel {
+            let message = format!("the sentinels at {address} know no primary of the name in the URL");
+            (ConnectErrorKind::Unreachable, message)
+        } else if let Some(reason) = distrust(&error) {
+            let message = format!(
+                "the connection to the server at {address} is not trusted ({reason}): give the authority that signed its \
+                 certificate with `ca` of the builder and, where it asks for one, ours with `identity`"
+            );
+            (ConnectErrorKind::Untrusted, message)
         } else {
             (ConnectErrorKind::Unreachable, format!("the server at {address} cannot be reached"))
         };

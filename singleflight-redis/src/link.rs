@@ -3,23 +3,21 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use redis::aio::MultiplexedConnection;
-use redis::{Pipeline, PushInfo, PushKind, RedisError, Value};
+use redis::{Pipeline, RedisError, Value};
 use singleflight_core::BackendError;
 use singleflight_core::link::Link;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::connection::Connection;
 use crate::dial::{Backoff, Dialer};
 use crate::error::{self, Loss};
+use crate::health::Health;
 use crate::keys::Keyspace;
 use crate::scripts::Run;
 use crate::steps;
-
-/// So many time-outs in a row, and the connection is not believed in any more.
-const TIMEOUTS: u32 = 3;
 
 /// All data connections.
 pub(crate) struct Lines {
@@ -28,6 +26,8 @@ pub(crate) struct Lines {
     dialer: Arc<Dialer>,
     slots: Box<[watch::Sender<State>]>,
     next: AtomicUsize,
+    #[cfg(feature = "cluster")]
+    ailing: Option<crate::ailing::Ailing>,
 }
 
 /// What becomes of one connection.
@@ -43,85 +43,22 @@ enum State {
 /// A connection in use.
 #[derive(Clone, Debug)]
 pub(crate) struct Live {
-    connection: MultiplexedConnection,
+    connection: Connection,
     health: Arc<Health>,
 }
 
 /// A connection, and where its end will be told.
 pub(crate) type Dialled = (Live, mpsc::Receiver<Loss>);
 
-/// What is known of a connection.
-#[derive(Debug)]
-pub(crate) struct Health {
-    lost: AtomicBool,
-    /// Something has been answered.
-    served: AtomicBool,
-    timeouts: AtomicU32,
-    losses: mpsc::Sender<Loss>,
-}
-
-impl Health {
-    pub(crate) fn new() -> (Arc<Self>, mpsc::Receiver<Loss>) {
-        // The first loss is the one that counts; later ones find the channel full.
-        let (sender, losses) = mpsc::channel(1);
-        let flag = || AtomicBool::new(false);
-        let health = Self { lost: flag(), served: flag(), timeouts: AtomicU32::new(0), losses: sender };
-        (Arc::new(health), losses)
-    }
-
-    pub(crate) fn lose(&self, loss: Loss) {
-        self.lost.store(true, Ordering::Relaxed);
-        let _ = self.losses.try_send(loss);
-    }
-
-    fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Relaxed)
-    }
-
-    /// Hears of the connection's end from the connection itself.
-    pub(crate) fn hear(&self, push: &PushInfo) {
-        if push.kind == PushKind::Disconnection {
-            self.lose(Loss::Cut);
-        }
-    }
-
-    fn note(&self, answers: &Result<Vec<Value>, RedisError>) {
-        match answers {
-            Ok(answers) => {
-                // Looks before it writes: all calls share this line of memory.
-                if !self.served.load(Ordering::Relaxed) {
-                    self.served.store(true, Ordering::Relaxed);
-                }
-                if self.timeouts.load(Ordering::Relaxed) != 0 {
-                    self.timeouts.store(0, Ordering::Relaxed);
-                }
-                for answer in answers {
-                    if let Value::ServerError(error) = answer
-                        && let (_, Some(loss)) = error::classify_answer(error)
-                    {
-                        self.lose(loss);
-                    }
-                }
-            }
-            Err(error) if error.is_timeout() => {
-                if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= TIMEOUTS {
-                    self.lose(Loss::Unresponsive);
-                }
-            }
-            Err(error) => {
-                if let (_, Some(loss)) = error::classify(error) {
-                    self.lose(loss);
-                }
-            }
-        }
-    }
-}
-
 impl Live {
     /// Sends commands and gives their answers, errors among them.
-    async fn ask(&mut self, commands: &Pipeline) -> Result<Vec<Value>, RedisError> {
-        let answers = self.connection.send_packed_commands(commands, 0, commands.len()).await;
-        self.health.note(&answers);
+    async fn ask(&mut self, commands: &Pipeline, repeats: bool) -> Result<Vec<Value>, RedisError> {
+        let answers = self.connection.send(commands, repeats).await;
+        if self.connection.heals() {
+            self.health.note_of_many(&answers);
+        } else {
+            self.health.note(&answers);
+        }
         answers
     }
 }
@@ -129,7 +66,15 @@ impl Live {
 impl Lines {
     pub(crate) fn new(dialer: Arc<Dialer>, keys: Keyspace, connections: usize) -> Self {
         let slots = (0..connections.max(1)).map(|_| watch::Sender::new(State::Dialling)).collect();
-        Self { link: Link::new(), keys, dialer, slots, next: AtomicUsize::new(0) }
+        Self {
+            #[cfg(feature = "cluster")]
+            ailing: dialer.is_cluster().then(Default::default),
+            link: Link::new(),
+            keys,
+            dialer,
+            slots,
+            next: AtomicUsize::new(0),
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -140,23 +85,38 @@ impl Lines {
         self.dialer.address()
     }
 
-    /// Sends commands on one of the connections and gives their answers, errors among them.
+    /// Sends commands for a name on one of the connections and gives their answers, errors among them.
     ///
     /// A connection that was cut is often one of a server that is well: the commands are sent once more on the next
-    /// one. Where one is cut the others often are, too, and only a use shows it.
-    pub(crate) async fn ask(&self, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
+    /// one. Where one is cut the others often are, too, and only a use shows it. One that heals itself has sent them again
+    /// already.
+    pub(crate) async fn ask(&self, name: &str, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
+        #[cfg(feature = "cluster")]
+        if let Some(ailing) = &self.ailing {
+            let slot = ailing.admit(name)?;
+            return ailing.judge(slot, self.live().await?.ask(commands, true).await);
+        }
+        #[cfg(not(feature = "cluster"))]
+        let _ = name;
         for _ in 0..self.slots.len() {
-            match self.live().await?.ask(commands).await {
+            match self.live().await?.ask(commands, true).await {
                 Err(error) if error::classify(&error).1 == Some(Loss::Cut) => {}
                 answers => return answers.map_err(error::failed),
             }
         }
-        self.live().await?.ask(commands).await.map_err(error::failed)
+        self.live().await?.ask(commands, true).await.map_err(error::failed)
     }
 
     /// Sends commands once, and never again: if the connection is cut, whether they were done is not known.
-    async fn ask_once(&self, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
-        self.live().await?.ask(commands).await.map_err(|error| match error::classify(&error).1 {
+    async fn ask_once(&self, name: &str, commands: &Pipeline) -> Result<Vec<Value>, BackendError> {
+        #[cfg(feature = "cluster")]
+        if let Some(ailing) = &self.ailing {
+            let slot = ailing.admit(name)?;
+            return ailing.judge(slot, self.live().await?.ask(commands, false).await);
+        }
+        #[cfg(not(feature = "cluster"))]
+        let _ = name;
+        self.live().await?.ask(commands, false).await.map_err(|error| match error::classify(&error).1 {
             Some(Loss::Cut) => error::unanswered(error),
             _ => error::failed(error),
         })
@@ -165,8 +125,8 @@ impl Lines {
     /// Runs a script and gives its answer.
     pub(crate) async fn run(&self, run: Run<'_>) -> Result<Value, BackendError> {
         let ask = async |commands| match run.repeats() {
-            true => self.ask(&commands).await,
-            false => self.ask_once(&commands).await,
+            true => self.ask(run.name(), &commands).await,
+            false => self.ask_once(run.name(), &commands).await,
         };
         let mut answers = ask(run.named()).await?;
         let mut answer = answers.pop();
@@ -236,8 +196,15 @@ impl Lines {
                     self.restore().await;
                     let loss = losses.recv().await.unwrap_or(Loss::Cut);
                     check_role = loss == Loss::ReadOnly;
+                    // What still is of some use is used until its successor is there.
+                    if !health.is_lost() {
+                        if !backoff.lasted(since.elapsed()) {
+                            sleep(backoff.next(false)).await;
+                        }
+                        continue;
+                    }
                     // Dialled again at once, unless it was of no use to anybody: that would be a tight loop.
-                    if health.served.load(Ordering::Relaxed) {
+                    if health.has_served() {
                         backoff = Backoff::new();
                     }
                     if loss != Loss::Denied && backoff.lasted(since.elapsed()) {

@@ -20,8 +20,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use crate::dial::{Backoff, Dialer};
 use crate::error;
 use crate::feed::{Feeds, Task};
+use crate::health::Health;
 use crate::keys::Keyspace;
-use crate::link::Health;
 use crate::watch::{RedisWatch, change};
 
 /// A channel nobody watches is kept so long, since keys that were waited for are often waited for again.
@@ -176,7 +176,7 @@ impl Hub {
         let (hub, ear) = (self.clone(), health.clone());
         let mut connection = self
             .dialer
-            .dial(false, move |push| {
+            .listen(move |push| {
                 ear.hear(&push);
                 hub.hear(&push);
             })

@@ -67,6 +67,11 @@ impl<'a> Run<'a> {
         self
     }
 
+    /// The first of its names, all of which are in one slot.
+    pub(crate) fn name(&self) -> &'a str {
+        self.keys[0]
+    }
+
     /// Whether it may be sent again when the connection is cut before the answer.
     pub(crate) fn repeats(&self) -> bool {
         self.repeats

@@ -37,7 +37,8 @@ pub(crate) async fn read(lines: &Lines, key: &str) -> Answer<Option<Entry>> {
         words.arg(command).arg(&name);
         commands.add_command(words);
     }
-    let answers: [Value; 2] = lines.ask(&commands).await?.try_into().map_err(|_| error::unexpected())?;
+    let answers: [Value; 2] =
+        lines.ask(&name, &commands).await?.try_into().map_err(|_| error::unexpected())?;
     match answers {
         [Value::Int(left), Value::BulkString(record)] => Ok(entry(left, record.into())),
         [_, Value::Nil] => Ok(None),

@@ -41,10 +41,21 @@ impl Server {
 
     fn of(make: Make, options: &[&str]) -> Self {
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+        Self::made(make, |_| options.clone())
+    }
+
+    /// A server whose options depend on its port, or on others that are asked for with [`free_port`].
+    #[must_use]
+    pub fn with_ports(options: impl FnMut(u16) -> Vec<String>) -> Self {
+        Self::made(Make::Redis, options)
+    }
+
+    fn made(make: Make, mut options: impl FnMut(u16) -> Vec<String>) -> Self {
         let dir = tempfile::tempdir().expect("a folder can be made");
         // Someone else may take the port between our look and the server's.
         for _ in 0..10 {
             let port = free_port();
+            let options = options(port);
             if let Some((process, guard)) = launch(make, port, &dir, &options) {
                 return Self { make, process, guard, port, dir, options };
             }
@@ -189,7 +200,12 @@ impl Drop for Server {
     }
 }
 
-fn free_port() -> u16 {
+/// A port that nobody listens on.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port can be had");
     listener.local_addr().expect("it has a number").port()
 }
@@ -198,8 +214,13 @@ fn free_port() -> u16 {
 fn launch(make: Make, port: u16, dir: &TempDir, options: &[String]) -> Option<(Child, Child)> {
     let (binary, help) = make.binary();
     let mut server = Command::new(&binary);
-    server.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
-    server.arg("--dir").arg(dir.path()).args(options);
+    // A sentinel has a file that says all.
+    if options.last().is_none_or(|last| last != "--sentinel") {
+        server.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
+        server.arg("--dir").arg(dir.path());
+        server.args(["--repl-diskless-load", "on-empty-db", "--repl-diskless-sync-delay", "0"]);
+    }
+    server.args(options);
     server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut process = server.spawn().unwrap_or_else(|error| {
         panic!("this test needs a {make:?} server and `{binary}` cannot be run ({error}): {help}")
@@ -213,11 +234,7 @@ fn launch(make: Make, port: u16, dir: &TempDir, options: &[String]) -> Option<(C
         if process.try_wait().expect("its state can be asked").is_some() {
             break;
         }
-        let hello = TcpStream::connect(("127.0.0.1", port)).ok();
-        if hello
-            .and_then(|mut connection| speak(&mut connection, &[b"PING"]))
-            .is_some_and(|pong| pong.starts_with(['+', '-']))
-        {
+        if answers(port) {
             return Some((process, guard));
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -229,6 +246,19 @@ fn launch(make: Make, port: u16, dir: &TempDir, options: &[String]) -> Option<(C
     None
 }
 
+/// Whether a server answers there.
+fn answers(port: u16) -> bool {
+    let hello = || {
+        let mut connection = TcpStream::connect(("127.0.0.1", port))?;
+        connection.set_read_timeout(Some(Duration::from_secs(5)))?;
+        connection.write_all(b"PING\r\n")?;
+        let mut first = [0];
+        connection.read_exact(&mut first)?;
+        std::io::Result::Ok(matches!(first[0], b'+' | b'-'))
+    };
+    hello().unwrap_or(false)
+}
+
 /// Sends a command and reads one answer, whatever its form: until the server has nothing more to say.
 fn speak(connection: &mut TcpStream, words: &[&[u8]]) -> Option<String> {
     let mut command = format!("*{}\r\n", words.len()).into_bytes();
@@ -237,12 +267,19 @@ fn speak(connection: &mut TcpStream, words: &[&[u8]]) -> Option<String> {
         command.extend_from_slice(word);
         command.extend_from_slice(b"\r\n");
     }
-    // `QUIT` makes the end of the answer plain: the server closes after it.
+    // `QUIT` makes the end of the answer plain: the server closes after it, and a sentinel does not know it.
     command.extend_from_slice(b"*1\r\n$4\r\nQUIT\r\n");
     connection.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
     connection.write_all(&command).ok()?;
-    let mut answer = Vec::new();
-    connection.read_to_end(&mut answer).ok()?;
-    let answer = String::from_utf8_lossy(&answer).into_owned();
-    Some(answer.strip_suffix("+OK\r\n").unwrap_or(&answer).to_owned())
+    let (mut answer, mut piece) = (Vec::new(), [0; 4096]);
+    loop {
+        let read = connection.read(&mut piece).ok()?;
+        answer.extend_from_slice(&piece[..read]);
+        let text = String::from_utf8_lossy(&answer);
+        match text.split_once("-ERR unknown command 'QUIT'") {
+            Some((answer, rest)) if rest.ends_with("\r\n") => return Some(answer.to_owned()),
+            _ if read == 0 => return Some(text.strip_suffix("+OK\r\n").unwrap_or(&text).to_owned()),
+            _ => {}
+        }
+    }
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use singleflight_core::LeaseBackend;
-use singleflight_core::testing::conformance::Harness;
+use singleflight_core::testing::conformance::{Harness, checks};
 use singleflight_redis::RedisBackend;
 use singleflight_tests::server::Server;
+use tokio::task::JoinSet;
 
 use crate::rig::connect;
 
@@ -31,6 +32,34 @@ impl Drop for Rig {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             self.server.assert_every_key_ends();
+        }
+    }
+}
+
+/// Holds a backend to all of it at once, where servers are too dear to have some for each check.
+pub(crate) async fn conform(backend: RedisBackend) {
+    struct Shared(Arc<RedisBackend>);
+
+    #[async_trait]
+    impl Harness for Shared {
+        fn backend(&self) -> Arc<dyn LeaseBackend> {
+            self.0.clone()
+        }
+
+        async fn pass(&self, time: Duration) {
+            tokio::time::sleep(time).await;
+        }
+    }
+
+    let (backend, mut under_way) = (Arc::new(backend), JoinSet::new());
+    for check in checks() {
+        let backend = backend.clone();
+        under_way.spawn(async move { check.run(&Shared(backend)).await });
+    }
+    assert!(under_way.len() > 40);
+    while let Some(done) = under_way.join_next().await {
+        if let Err(error) = done {
+            std::panic::resume_unwind(error.into_panic());
         }
     }
 }

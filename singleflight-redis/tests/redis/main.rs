@@ -2,10 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on is to panic")]
 
 mod cases;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod conformance;
 mod exits;
 mod faults;
 mod fleet;
+mod load;
 mod network;
 mod processes;
 mod protocol;
@@ -13,5 +16,8 @@ mod proxy;
 mod recovery;
 mod rig;
 mod same;
+mod sentinel;
 mod start;
+#[cfg(feature = "tls")]
+mod tls;
 mod waiters;

@@ -24,7 +24,11 @@ pub(crate) fn patient(url: &str) -> RedisBuilder {
 }
 
 pub(crate) async fn connect(server: &Server) -> RedisBackend {
-    patient(&server.url()).connect().await.expect("the server can be reached")
+    connect_to(&server.url()).await
+}
+
+pub(crate) async fn connect_to(url: &str) -> RedisBackend {
+    patient(url).connect().await.expect("the servers can be reached")
 }
 
 /// A backend with the time-outs that users have, for tests of what never answers.

@@ -88,6 +88,34 @@ async fn several_connections_carry_data_and_one_lost_does_no_harm() {
     soon("and end with the backend", async || clients() == 0).await;
 }
 
+#[tokio::test]
+async fn unix_sockets_and_databases() {
+    let files = tempfile::tempdir().unwrap();
+    let socket = files.path().join("redis.sock").to_string_lossy().into_owned();
+    let server = Server::with(&["--unixsocket", &socket, "--requirepass", "p?w"]);
+    for (database, url) in [
+        ("db1", format!("redis+unix://{socket}?db=1&pass=p%3Fw&namespace=a")),
+        ("db2", server.url().replace("redis://", "redis://:p%3Fw@") + "/2"),
+    ] {
+        let backend = patient(&url).connect().await.unwrap();
+        put(&backend, "k", "value").await;
+        let mut watch = backend.watch("k").await.unwrap();
+        backend.invalidate("k").await.unwrap();
+        watch.changed().await;
+        put(&backend, "k", "value").await;
+        let wrong = patient(&url.replace("p%3Fw", "wrong")).connect().await.unwrap_err();
+        assert_eq!(wrong.kind(), ConnectErrorKind::Denied, "{database}: {wrong}");
+        let other = patient(&url.replace("1&", "3&").replace("/2", "/3")).connect().await.unwrap();
+        assert!(other.read("k").await.unwrap().is_none(), "{database} is not the database that is read");
+    }
+    drop(server);
+    let gone = patient(&format!("unix://{socket}")).connect().await.unwrap_err();
+    assert!(
+        gone.kind() == ConnectErrorKind::Unreachable && gone.to_string().contains("redis.sock"),
+        "{gone}"
+    );
+}
+
 /// What the child of the next test does; nothing when run by itself.
 #[tokio::test]
 async fn from_env_in_a_process_of_its_own() {
@@ -112,7 +140,7 @@ fn the_environment_chooses() {
         (&format!("{url}?namespace=other"), None, "value"),
         (&*url, None, "`SINGLEFLIGHT_NAMESPACE` is not set"),
         ("memory:", None, "value"),
-        ("rediss://host", Some("shop"), "TLS is not supported yet"),
+        ("redis+sentinel://host", Some("shop"), "no name of a primary"),
     ] {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", "start::from_env_in_a_process_of_its_own"]);
@@ -131,10 +159,15 @@ fn the_environment_chooses() {
 }
 
 /// What the crate's documentation says a user needs.
-fn rights() -> Vec<&'static str> {
-    let docs = include_str!("../../src/lib.rs");
-    let line = docs.lines().find_map(|line| line.strip_prefix("//! ACL SETUSER name on >password "));
-    line.expect("the documentation has the line").split_whitespace().collect()
+pub(crate) fn rights() -> Vec<&'static str> {
+    documented("//! ACL SETUSER name on >password ")
+}
+
+/// What the line of the documentation says that begins so.
+pub(crate) fn documented(start: &str) -> Vec<&'static str> {
+    let mut lines = include_str!("../../src/lib.rs").lines();
+    let line = lines.rfind(|line| line.starts_with(start)).expect("the documentation has the line");
+    line[start.len()..].split_whitespace().collect()
 }
 
 #[tokio::test]

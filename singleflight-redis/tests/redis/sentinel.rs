@@ -1,0 +1,78 @@
+//! The primary that sentinels name, whichever that is.
+
+use std::time::Duration;
+
+use singleflight_core::LeaseBackend;
+use singleflight_redis::ConnectErrorKind;
+use singleflight_tests::sentinel::{NAME, Watched};
+
+use crate::conformance::conform;
+use crate::load::{Load, recovered};
+use crate::rig::{bytes, connect_to, patient, put, soon, until};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_sentinels_name_conforms_and_its_loss_is_made_good_under_load() {
+    let mut watched = Watched::start();
+    let backend = connect_to(&watched.url()).await;
+    conform(backend.clone()).await;
+    let mut watch = backend.watch("heard").await.unwrap();
+    let old = watched.primary().unwrap();
+    watched.servers[old].assert_every_key_ends();
+    let load = Load::begin(&watched.url(), 2).await;
+    until("there are calls", || load.calls() > 200).await;
+    watched.servers[old].kill();
+    let took = recovered(&backend).await;
+    let before = load.calls();
+    until("there are calls of the new primary", || load.calls() > before + 200).await;
+    println!("primary killed: {}; written again after {took:.1?}", load.end().await);
+    assert_eq!(watched.primary(), Some(1 - old));
+    assert!(watched.servers[1 - old].say(&["ROLE"]).contains("master"));
+    // Who waited was told to look, and hears again.
+    watch.changed().await;
+    let heard = async || {
+        put(&backend, "heard", "value").await;
+        tokio::time::timeout(Duration::from_millis(200), watch.changed()).await.is_ok()
+    };
+    soon("messages arrive again", heard).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_primary_that_is_demoted_is_left_under_load() {
+    let watched = Watched::start();
+    let backend = connect_to(&watched.url()).await;
+    put(&backend, "k", "value").await;
+    let old = watched.primary().unwrap();
+    let load = Load::begin(&watched.url(), 2).await;
+    until("there are calls", || load.calls() > 200).await;
+    watched.sentinels[0].say(&["SENTINEL", "FAILOVER", NAME]);
+    until("the sentinels agree on another", || watched.primary() == Some(1 - old)).await;
+    until("the old one obeys", || watched.servers[old].say(&["ROLE"]).contains("slave")).await;
+    let took = recovered(&backend).await;
+    let before = load.calls();
+    until("there are calls of the new primary", || load.calls() > before + 200).await;
+    println!("primary demoted: {}; written again after {took:.1?}", load.end().await);
+    assert_eq!(bytes(backend.read("k").await).unwrap(), "value");
+}
+
+#[tokio::test]
+async fn sentinels_are_asked_in_turn_and_few_rights_are_enough() {
+    let watched = Watched::start();
+    for sentinel in &watched.sentinels {
+        let rights = ["-@all", "+auth", "+sentinel|get-master-addr-by-name"];
+        sentinel.say(&[&["ACL", "SETUSER", "few", "on", ">p#w"], &rights[..]].concat());
+        sentinel.say(&["ACL", "SETUSER", "default", "off"]);
+    }
+    let dead = "redis+sentinel://127.0.0.1:1,";
+    let url = watched.url().replace("redis+sentinel://", dead);
+    let backend =
+        patient(&format!("{url}/1?sentinel_user=few&sentinel_password=p%23w")).connect().await.unwrap();
+    put(&backend, "k", "value").await;
+    assert!(watched.servers[0].say(&["INFO", "keyspace"]).contains("db1:keys=1"));
+    let error =
+        patient(&format!("{url}?sentinel_user=few&sentinel_password=wrong")).connect().await.unwrap_err();
+    assert_eq!(error.kind(), ConnectErrorKind::Denied, "{error}");
+    assert!(!format!("{error:?}").contains("wrong"));
+    let other = format!("{}?sentinel_user=few&sentinel_password=p%23w", url.replace(NAME, "other"));
+    let error = patient(&other).connect().await.unwrap_err();
+    assert!(error.to_string().contains("know no primary"), "{error}");
+}

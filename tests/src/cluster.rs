@@ -1,0 +1,166 @@
+//! A cluster of three primaries with a replica each.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tempfile::TempDir;
+
+use crate::sentinel::wait;
+use crate::server::{Server, free_port};
+
+/// How many primaries there are.
+const PRIMARIES: usize = 3;
+/// How many slots they share.
+const SLOTS: usize = 16_384;
+
+/// Six nodes. They end with this.
+#[derive(Debug)]
+pub struct Cluster {
+    /// The first three are the primaries at the start, the others their replicas in the same order.
+    pub nodes: Vec<Server>,
+    _files: TempDir,
+}
+
+static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
+
+impl Cluster {
+    /// Starts the nodes and makes them one.
+    ///
+    /// # Panics
+    /// If they do not find each other.
+    #[must_use]
+    pub fn start() -> Self {
+        let files = tempfile::tempdir().unwrap();
+        let mut buses = Vec::new();
+        let nodes = (0..2 * PRIMARIES).map(|_| {
+            let mut bus = 0;
+            let node = Server::with_ports(|port| {
+                // Not the usual ten thousand above, which may be no port at all.
+                bus = free_port();
+                let file = files.path().join(format!("nodes-{port}.conf")).to_string_lossy().into_owned();
+                let bus = bus.to_string();
+                let words =
+                    ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-port", &bus];
+                let more = ["--cluster-config-file", &file];
+                words.iter().chain(&more).map(|&word| word.to_owned()).collect()
+            });
+            buses.push(bus);
+            node
+        });
+        let nodes: Vec<Server> = nodes.collect();
+        let cluster = Self { nodes, _files: files };
+        cluster.join(&buses);
+        cluster
+    }
+
+    fn join(&self, buses: &[u16]) {
+        for (at, node) in self.nodes.iter().enumerate() {
+            node.say(&["CLUSTER", "SET-CONFIG-EPOCH", &(at + 1).to_string()]);
+            if at < PRIMARIES {
+                let (first, end) = (SLOTS * at / PRIMARIES, SLOTS * (at + 1) / PRIMARIES);
+                node.say(&["CLUSTER", "ADDSLOTSRANGE", &first.to_string(), &(end - 1).to_string()]);
+            }
+        }
+        for (node, bus) in self.nodes.iter().zip(buses).skip(1) {
+            let met = ["CLUSTER", "MEET", "127.0.0.1", &node.port().to_string(), &bus.to_string()];
+            self.nodes[0].say(&met);
+        }
+        let all = |what: &str, says: &[&str]| {
+            for node in &self.nodes {
+                wait(what, || {
+                    let info = node.say(&["CLUSTER", "INFO"]);
+                    says.iter().all(|says| info.contains(says))
+                });
+            }
+        };
+        all("all nodes know each other", &["cluster_known_nodes:6\r", "cluster_state:ok\r"]);
+        for (at, replica) in self.nodes[PRIMARIES..].iter().enumerate() {
+            replica.say(&["CLUSTER", "REPLICATE", &self.id(at)]);
+        }
+        for replica in &self.nodes[PRIMARIES..] {
+            wait("the replica has a copy", || {
+                replica.say(&["INFO", "replication"]).contains("master_link_status:up")
+            });
+        }
+        for node in &self.nodes {
+            // What is published before two nodes are connected does not come over.
+            wait("all are connected and know which are replicas", || {
+                let known = node.say(&["CLUSTER", "NODES"]);
+                let count = |word: &str| known.matches(word).count();
+                count("slave ") == PRIMARIES
+                    && count(" connected") == 2 * PRIMARIES
+                    && count("handshake") == 0
+            });
+        }
+        all("the cluster is well", &["cluster_state:ok\r"]);
+    }
+
+    /// One that other tests of this process use, too, as long as one does.
+    #[must_use]
+    pub fn shared() -> Arc<Self> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.upgrade().unwrap_or_else(|| {
+            let new = Arc::new(Self::start());
+            *shared = Arc::downgrade(&new);
+            new
+        })
+    }
+
+    /// Where all nodes are.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let ports = self.nodes.iter().map(|node| format!("127.0.0.1:{}", node.port()));
+        format!("redis+cluster://{}", ports.collect::<Vec<_>>().join(","))
+    }
+
+    /// The name that the node with this number has among the nodes.
+    #[must_use]
+    pub fn id(&self, at: usize) -> String {
+        self.nodes[at].say(&["CLUSTER", "MYID"]).lines().nth(1).unwrap().to_owned()
+    }
+
+    /// The names of all that it holds.
+    #[must_use]
+    pub fn keys(&self) -> BTreeSet<String> {
+        self.nodes.iter().flat_map(Server::keys).collect()
+    }
+
+    /// Asserts that nothing of ours would stay for ever.
+    ///
+    /// # Panics
+    /// If something would.
+    pub fn assert_every_key_ends(&self) {
+        self.nodes[..PRIMARIES].iter().for_each(Server::assert_every_key_ends);
+    }
+
+    /// The slot of a name.
+    #[must_use]
+    pub fn slot(&self, name: &str) -> u16 {
+        let answer = self.nodes[0].say(&["CLUSTER", "KEYSLOT", name]);
+        answer.trim().trim_start_matches(':').parse().unwrap()
+    }
+
+    /// Which of the first three nodes has this slot at the start.
+    #[must_use]
+    pub fn owner(&self, slot: u16) -> usize {
+        (0..PRIMARIES).find(|at| usize::from(slot) < SLOTS * (at + 1) / PRIMARIES).unwrap()
+    }
+
+    /// Moves a slot from one primary to another, as tools do: key by key, `between` two of them.
+    pub fn migrate(&self, slot: u16, from: usize, to: usize, mut between: impl FnMut()) {
+        let (slot, ids) = (slot.to_string(), [self.id(from), self.id(to)]);
+        let (source, target) = (&self.nodes[from], &self.nodes[to]);
+        target.say(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &ids[0]]);
+        source.say(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &ids[1]]);
+        let port = target.port().to_string();
+        loop {
+            between();
+            let answer = source.say(&["CLUSTER", "GETKEYSINSLOT", &slot, "1"]);
+            let Some(key) = answer.lines().nth(2) else { break };
+            source.say(&["MIGRATE", "127.0.0.1", &port, key, "0", "5000"]);
+        }
+        for node in [target, source] {
+            node.say(&["CLUSTER", "SETSLOT", &slot, "NODE", &ids[1]]);
+        }
+    }
+}
