@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use singleflight_core::LeaseBackend;
 use singleflight_core::backend::{Change, Published};
 use singleflight_core::error::BackendErrorKind;
+use singleflight_core::{LeaseBackend, SingleFlight};
 use singleflight_tests::server::Server;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-use crate::rig::{PATIENCE, Source, connect, engine, hasty, offer, patient, put, soon, take};
+use crate::rig::{MINUTE, PATIENCE, Source, connect, engine, hasty, offer, patient, put, soon, take};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
