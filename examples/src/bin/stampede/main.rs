@@ -1,6 +1,6 @@
 //! `cargo run --bin stampede`: what a herd of callers does to a database, with and without `#[single_flight]`.
 //!
-//! [`repository`] is what a service would write; [`scenes`] is what happens to it; [`fleet`] is the same with several
+//! [`repository`] is what a service would write; [`scenes`] is what happens to it; [`mod@fleet`] is the same with several
 //! processes; [`figures`] is what the library costs; the rest counts and shows.
 
 mod args;
