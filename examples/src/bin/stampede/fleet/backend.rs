@@ -29,6 +29,11 @@ impl FleetBackend {
                                its own for each run";
                 return Err(message.to_owned());
             }
+            url if watched_otherwise(url) => {
+                let message = "a fleet's commands are counted on one server without TLS: write `redis://host:6379` or \
+                               `valkey://host:6379`";
+                return Err(message.to_owned());
+            }
             url => Self::Server(url.to_owned()),
         })
     }
@@ -63,4 +68,10 @@ impl FleetBackend {
         drop(RedisBackend::builder(&url).connect().await?);
         Ok((Sharing::Server(Box::new(Control::connect(&url).await?)), server))
     }
+}
+
+/// Whether the library knows the scheme, and what it names cannot be watched by a connection of our own.
+fn watched_otherwise(url: &str) -> bool {
+    let scheme = url.split(':').next().unwrap_or_default();
+    matches!(scheme, "rediss" | "valkeys" | "unix") || scheme.contains('+')
 }
