@@ -64,6 +64,9 @@ impl RedisBackend {
     /// SingleFlight::builder().backend(Arc::new(backend)).namespace("shop").build().install()?;
     /// # Ok(()) }
     /// ```
+    ///
+    /// A namespace is the engine's, as above: `?namespace=` in a URL is for [`from_env`](crate::from_env) and has no effect
+    /// here.
     pub fn builder(url: &str) -> RedisBuilder {
         RedisBuilder::new(url)
     }

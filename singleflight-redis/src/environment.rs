@@ -3,7 +3,7 @@
 use std::env::VarError;
 use std::sync::Arc;
 
-use singleflight_core::{BACKEND_VARIABLE, NoopBackend, SingleFlight};
+use singleflight_core::{BACKEND_VARIABLE, NoopBackend, SingleFlight, SingleFlightBuilder};
 
 use crate::backend::RedisBackend;
 use crate::error::{ConnectError, ConnectErrorKind};
@@ -32,6 +32,25 @@ pub const NAMESPACE_VARIABLE: &str = "SINGLEFLIGHT_NAMESPACE";
 /// # Cancel safety
 /// Dropping the future drops the connection.
 pub async fn from_env() -> Result<SingleFlight, ConnectError> {
+    builder_from_env().await.map(SingleFlightBuilder::build)
+}
+
+/// As [`from_env`], for an engine with more settings than the environment has: a near cache, figures.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
+/// let builder = singleflight_redis::builder_from_env().await?;
+/// builder.near(10_000, Duration::from_secs(5)).build().install()?;
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// As [`from_env`].
+///
+/// # Cancel safety
+/// As [`from_env`].
+pub async fn builder_from_env() -> Result<SingleFlightBuilder, ConnectError> {
     let (backend, namespace) = (variable(BACKEND_VARIABLE)?, variable(NAMESPACE_VARIABLE)?);
     from_values(backend.as_deref(), namespace.as_deref()).await
 }
@@ -48,10 +67,13 @@ fn wrong(message: impl Into<String>) -> ConnectError {
     ConnectError::new(ConnectErrorKind::Misconfigured, message)
 }
 
-async fn from_values(backend: Option<&str>, namespace: Option<&str>) -> Result<SingleFlight, ConnectError> {
+async fn from_values(
+    backend: Option<&str>,
+    namespace: Option<&str>,
+) -> Result<SingleFlightBuilder, ConnectError> {
     let url = match backend {
-        None | Some("memory:" | "memory") => return Ok(SingleFlight::in_memory()),
-        Some("noop:" | "noop") => return Ok(SingleFlight::on(NoopBackend)),
+        None | Some("memory:" | "memory") => return Ok(SingleFlight::builder()),
+        Some("noop:" | "noop") => return Ok(SingleFlight::builder().backend(Arc::new(NoopBackend))),
         Some(url) => url,
     };
     let target = Target::parse(url).map_err(|error| {
@@ -73,7 +95,7 @@ async fn from_values(backend: Option<&str>, namespace: Option<&str>) -> Result<S
         ))
     })?;
     let backend = RedisBackend::builder(url).connect().await?;
-    Ok(SingleFlight::builder().backend(Arc::new(backend)).namespace(namespace).build())
+    Ok(SingleFlight::builder().backend(Arc::new(backend)).namespace(namespace))
 }
 
 #[cfg(test)]
@@ -86,7 +108,7 @@ mod tests {
         for (value, medium) in
             [(None, Medium::Values), (Some("memory:"), Medium::Values), (Some("noop:"), Medium::Nothing)]
         {
-            assert_eq!(from_values(value, None).await.unwrap().backend().medium(), medium);
+            assert_eq!(from_values(value, None).await.unwrap().build().backend().medium(), medium);
         }
     }
 

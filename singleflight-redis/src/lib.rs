@@ -66,5 +66,5 @@ mod watch;
 
 pub use backend::RedisBackend;
 pub use builder::RedisBuilder;
-pub use environment::{NAMESPACE_VARIABLE, from_env};
+pub use environment::{NAMESPACE_VARIABLE, builder_from_env, from_env};
 pub use error::{ConnectError, ConnectErrorKind};
