@@ -18,7 +18,8 @@ use crate::policy::Policy;
 ///
 /// ```
 /// use singleflight_core::{FlightError, SingleFlight};
-/// ///
+/// use std::time::Duration;
+///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let flights = SingleFlight::in_memory();
 /// let load = || async { Ok::<_, FlightError>(6 * 7) };
