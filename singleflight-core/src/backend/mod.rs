@@ -2,16 +2,18 @@
 
 mod contract;
 mod memory;
+mod news;
 mod noop;
 mod token;
 
 pub use contract::{
-    Abandon, Acquire, Acquired, Change, Changes, Invalidated, LeaseBackend, Medium, News, Note, Publish,
-    Published, Released, Renewed, SharedValue, Watch,
+    Abandon, Acquire, Acquired, Invalidated, LeaseBackend, Medium, Note, Publish, Published, Released,
+    Renewed, SharedValue,
 };
 pub(crate) use memory::Hold;
 #[cfg(any(test, feature = "test-util"))]
 pub use memory::Residue;
 pub use memory::{MemoryBackend, MemoryBuilder};
+pub use news::{Change, Changes, News, Watch};
 pub use noop::NoopBackend;
 pub use token::Token;
