@@ -123,7 +123,7 @@ fn p05_a_minute_of_readers_and_writers() {
 #[tokio::test]
 #[ignore = "a process that the other tests start"]
 async fn worker() {
-    let Ok(url) = std::env::var(SERVER) else { return };
+    let url = std::env::var(SERVER).expect("only the other tests start this");
     let copies = match &*std::env::var(COPIES).unwrap() {
         "None" => Copies::None,
         "Kept" => Copies::Kept,

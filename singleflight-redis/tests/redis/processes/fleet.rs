@@ -46,7 +46,7 @@ impl Worker {
                 command
             }
         };
-        command.args(["--exact", "processes::worker::worker", "--nocapture"]);
+        command.args(["--exact", "processes::worker::worker", "--nocapture", "--include-ignored"]);
         command.env(SERVER, url).env(ORIGIN, origin.port().to_string());
         if manner.hasty {
             command.env(HASTY, "1");
