@@ -87,7 +87,7 @@ mod redis {
     use super::{Rig, Server};
 
     singleflight_tests::promises!(real => Rig::on(Server::start()).await);
-    singleflight_tests::near_promises!(real => Rig::on(Server::start()).await);
+    singleflight_tests::wire_promises!(real => Rig::on(Server::start()).await);
 }
 
 /// On Valkey.
@@ -98,7 +98,7 @@ mod valkey {
         real [ignore = "needs a Valkey server, which `scripts/test --all` fetches"] =>
             Rig::on(Server::valkey()).await
     );
-    singleflight_tests::near_promises!(
+    singleflight_tests::wire_promises!(
         real [ignore = "needs a Valkey server, which `scripts/test --all` fetches"] =>
             Rig::on(Server::valkey()).await
     );
@@ -126,6 +126,9 @@ mod sentinel {
     singleflight_tests::promises!(
         real [ignore = "takes its time; `scripts/test --all` runs it"] => Rig::on(Watched::shared()).await
     );
+    singleflight_tests::wire_promises!(
+        real [ignore = "takes its time; `scripts/test --all` runs it"] => Rig::on(Watched::shared()).await
+    );
 }
 
 /// On a cluster.
@@ -151,7 +154,7 @@ mod cluster {
     singleflight_tests::promises!(
         real [ignore = "takes its time; `scripts/test --all` runs it"] => Rig::on(Cluster::shared()).await
     );
-    singleflight_tests::near_promises!(
+    singleflight_tests::wire_promises!(
         real [ignore = "takes its time; `scripts/test --all` runs it"] => Rig::on(Cluster::shared()).await
     );
 }
@@ -179,6 +182,9 @@ mod tls {
     }
 
     singleflight_tests::promises!(
+        real [ignore = "takes its time; `scripts/test --all` runs it"] => Rig::on(TlsServer::with(&[])).await
+    );
+    singleflight_tests::wire_promises!(
         real [ignore = "takes its time; `scripts/test --all` runs it"] => Rig::on(TlsServer::with(&[])).await
     );
 }

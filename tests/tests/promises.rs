@@ -8,12 +8,13 @@ mod memory {
 /// On bytes, as over a wire.
 mod bytes {
     singleflight_tests::promises!(singleflight_tests::harness::Bytes::default());
+    singleflight_tests::wire_promises!(singleflight_tests::harness::Bytes::default());
 }
 
 /// On bytes, with copies in front of them.
 mod near {
     singleflight_tests::promises!(singleflight_tests::harness::Near::default());
-    singleflight_tests::near_promises!(singleflight_tests::harness::Bytes::default());
+    singleflight_tests::wire_promises!(singleflight_tests::harness::Near::default());
 }
 
 /// The list of promises and cases is made by hand.

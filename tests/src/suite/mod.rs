@@ -20,6 +20,7 @@ pub mod losers;
 pub mod near;
 pub mod outages;
 pub mod reentry;
+pub mod renewal;
 pub mod spawned;
 pub mod spawned_faults;
 pub mod twins;
@@ -37,14 +38,14 @@ macro_rules! promises {
     };
 }
 
-/// The same for copies in front of a backend that keeps bytes.
+/// The same for what only concerns backends that keep bytes: copies in front of them, and the way to them.
 #[macro_export]
-macro_rules! near_promises {
+macro_rules! wire_promises {
     (real $([$on:meta])? => $harness:expr) => {
-        $crate::near_list! { each_real ($($on)?) $harness }
+        $crate::wire_list! { each_real ($($on)?) $harness }
     };
     ($harness:expr) => {
-        $crate::near_list! { each () $harness }
+        $crate::wire_list! { each () $harness }
     };
 }
 
@@ -131,9 +132,6 @@ macro_rules! promise_list {
                 p12_a_leader_that_waits_for_an_answer_is_not_deposed
                 p12_a_hung_leader_holds_its_lease_for_max_hold
                 p12_max_hold_counts_also_with_nobody_waiting
-                p13_a_lost_lease_is_noticed_and_followers_look_again
-                p13_a_transient_error_does_not_lose_the_lease
-                p13_renewal_that_fails_for_a_whole_ttl_gives_up
                 p16_a_dropped_leader_hands_over_in_the_body
                 p16_a_dropped_leader_hands_over_while_it_asks
                 p16_a_dropped_leader_hands_over_its_value
@@ -168,16 +166,7 @@ macro_rules! promise_list {
                 p22_functions_that_share_a_key_do_not_share_values
                 p14_the_figures_say_what_happened;
             outages:
-                p25_a_process_without_a_backend_loads_once_a_second
-                p25_what_was_held_is_dropped_when_the_link_is_back
-                p25_an_outage_during_a_load_costs_one_more_at_most
                 p25_any_step_may_fail
-                p26_a_dead_backend_costs_a_probe_now_and_then
-                p26_one_caller_probes
-                p26_a_failed_invalidation_is_sent_later
-                p26_an_invalidation_that_alone_failed_is_sent_later
-                p26_the_invalidation_of_a_dropped_write_is_sent_later
-                p26_an_invalidation_reaches_degraded_loads
                 p25_a_write_that_is_refused_time_and_again_does_not_stop_anyone;
             reentry:
                 p21_a_key_inside_its_own_load_runs_the_body
@@ -188,6 +177,10 @@ macro_rules! promise_list {
                 p21_crosswise_keys_end_at_once_when_refreshed
                 p21_crosswise_keys_end_at_once_after_an_invalidate
                 p21_crosswise_keys_end_within_the_budget_across_processes;
+            renewal:
+                p13_a_lost_lease_is_noticed_and_followers_look_again
+                p13_a_transient_error_does_not_lose_the_lease
+                p13_renewal_that_fails_for_a_whole_ttl_gives_up;
             spawned:
                 p14_many_callers_one_spawned_fill
                 p16_a_spawned_fill_outlives_its_caller
@@ -235,10 +228,10 @@ macro_rules! promise_list {
     };
 }
 
-/// Hands the list of copies to [`each`] or [`each_real`].
+/// Hands that list to [`each`] or [`each_real`].
 #[doc(hidden)]
 #[macro_export]
-macro_rules! near_list {
+macro_rules! wire_list {
     ($then:ident ($($on:meta)?) $harness:expr) => {
         $crate::$then! {
             ($($on)?) $harness;
@@ -251,6 +244,16 @@ macro_rules! near_list {
                 p05_an_answer_overtaken_by_an_invalidation_is_no_copy
                 p05_a_lost_subscription_drops_the_copies
                 p23_copies_are_bounded;
+            outages:
+                p25_a_process_without_a_backend_loads_once_a_second
+                p25_what_was_held_is_dropped_when_the_link_is_back
+                p25_an_outage_during_a_load_costs_one_more_at_most
+                p26_a_dead_backend_costs_a_probe_now_and_then
+                p26_one_caller_probes
+                p26_a_failed_invalidation_is_sent_later
+                p26_an_invalidation_that_alone_failed_is_sent_later
+                p26_the_invalidation_of_a_dropped_write_is_sent_later
+                p26_an_invalidation_reaches_degraded_loads;
         }
     };
 }

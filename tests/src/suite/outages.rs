@@ -1,9 +1,8 @@
-//! P25, P26: the way to the backend is cut, or loses questions and answers. Only where there is a way to be cut.
+//! P25, P26: the way to the backend is cut, or loses questions and answers. Most of it is only for backends with a way to be cut.
 
 use std::time::Duration;
 
 use singleflight_core::SingleFlight;
-use singleflight_core::backend::Medium;
 use singleflight_core::error::BackendErrorKind;
 use singleflight_core::testing::{Method, Moment};
 
@@ -11,10 +10,6 @@ use tokio::time::Instant;
 
 use crate::harness::{GRAIN, Harness, KEY, LEASE, Process, all, pass, plain, settle, within};
 use crate::source::Source;
-
-fn has_no_way(harness: &dyn Harness) -> bool {
-    harness.backend().medium() != Medium::Bytes
-}
 
 /// The longest time until a way that is mended is found.
 const FOUND: Duration = Duration::from_secs(1);
@@ -31,9 +26,6 @@ async fn until_up(process: &Process, source: &std::sync::Arc<Source>) {
 
 /// The process coalesces by itself, loads once a second, and tells the store nothing.
 pub async fn p25_a_process_without_a_backend_loads_once_a_second(harness: &dyn Harness) {
-    if has_no_way(harness) {
-        return;
-    }
     let (a, b) = (harness.process(), harness.process());
     let source = Source::slow(LEASE / 10);
     a.way.set_down(true);
@@ -58,9 +50,6 @@ pub async fn p25_a_process_without_a_backend_loads_once_a_second(harness: &dyn H
 
 /// What was loaded while the way was cut does not come back when it is cut again.
 pub async fn p25_what_was_held_is_dropped_when_the_link_is_back(harness: &dyn Harness) {
-    if has_no_way(harness) {
-        return;
-    }
     let (a, b) = (harness.process(), harness.process());
     let source = Source::quick();
     a.way.set_down(true);
@@ -77,9 +66,6 @@ pub async fn p25_what_was_held_is_dropped_when_the_link_is_back(harness: &dyn Ha
 
 /// The way is cut during a load: everyone has the value, and it costs one load more at most.
 pub async fn p25_an_outage_during_a_load_costs_one_more_at_most(harness: &dyn Harness) {
-    if has_no_way(harness) {
-        return;
-    }
     let a = harness.process();
     let source = Source::gated();
     let mut calls = a.spawn_many(20, plain(), &source);
@@ -137,9 +123,6 @@ async fn a_step_fails(a: Process, b: Process, key: String) {
 
 /// While it is down, calls cost it next to nothing, and it is found within a second.
 pub async fn p26_a_dead_backend_costs_a_probe_now_and_then(harness: &dyn Harness) {
-    if has_no_way(harness) {
-        return;
-    }
     let a = harness.process();
     let source = Source::quick();
     a.way.set_down(true);
@@ -161,9 +144,6 @@ pub async fn p26_a_dead_backend_costs_a_probe_now_and_then(harness: &dyn Harness
 
 /// One caller probes; the others do not wait for it.
 pub async fn p26_one_caller_probes(harness: &dyn Harness) {
-    if has_no_way(harness) {
-        return;
-    }
     let a = harness.process();
     let source = Source::quick();
     a.way.set_down(true);
@@ -185,9 +165,6 @@ pub async fn p26_one_caller_probes(harness: &dyn Harness) {
 
 /// An invalidation that failed is sent before the backend is used again.
 pub async fn p26_a_failed_invalidation_is_sent_later(harness: &dyn Harness) {
-    if has_no_way(harness) {
-        return;
-    }
     let (a, b) = (harness.process(), harness.process());
     let source = Source::quick();
     a.call(plain(), &source).await.unwrap();
@@ -208,9 +185,6 @@ pub async fn p26_a_failed_invalidation_is_sent_later(harness: &dyn Harness) {
 
 /// Also where it is the only step that failed.
 pub async fn p26_an_invalidation_that_alone_failed_is_sent_later(harness: &dyn Harness) {
-    if has_no_way(harness) {
-        return;
-    }
     for kind in [BackendErrorKind::Timeout, BackendErrorKind::Refused, BackendErrorKind::Protocol] {
         let (a, b) = (harness.process(), harness.process());
         let source = Source::quick();
@@ -236,9 +210,6 @@ async fn write(flights: &SingleFlight, id: u64) {
 
 /// A write that is dropped midway while the way is cut is invalidated all the same, later.
 pub async fn p26_the_invalidation_of_a_dropped_write_is_sent_later(harness: &dyn Harness) {
-    if has_no_way(harness) {
-        return;
-    }
     let (a, b) = (harness.process(), harness.process());
     let source = Source::quick();
     a.call(plain(), &source).await.unwrap();
@@ -256,9 +227,6 @@ pub async fn p26_the_invalidation_of_a_dropped_write_is_sent_later(harness: &dyn
 
 /// An invalidation while the way is cut also voids what is being loaded without the backend.
 pub async fn p26_an_invalidation_reaches_degraded_loads(harness: &dyn Harness) {
-    if has_no_way(harness) {
-        return;
-    }
     let a = harness.process();
     let (old, new) = (Source::gated(), Source::quick());
     a.way.set_down(true);
