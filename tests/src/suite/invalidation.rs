@@ -1,10 +1,14 @@
 //! P5, P6: nobody who comes after an invalidation sees what was loaded before.
 
+use std::sync::Arc;
+
 use singleflight_core::testing::{Method, Moment};
+use tokio::task::JoinHandle;
 
 use super::leases::Unwritable;
 use crate::harness::{Harness, KEY, LEASE, Process, all, pass, plain, settle, soft, within};
-use crate::source::Source;
+use crate::source::{LoadError, Source};
+use crate::way::Gate;
 
 /// A load that read 1 is under way; the row becomes 2; `by` invalidates. Whoever comes afterwards, in either process,
 /// gets 2, before and after the first load ends.
@@ -219,6 +223,22 @@ pub async fn p06_followers_of_a_refused_publish_look_again(harness: &dyn Harness
     assert_eq!(source.loads(), 2);
 }
 
+/// While the first call's answer stands at the gate another process invalidates, and only then someone joins.
+async fn who_joins_now_looks_again(
+    (a, b): (&Process, &Process),
+    gate: Gate,
+    first: JoinHandle<Result<u64, LoadError>>,
+    source: &Arc<Source>,
+) {
+    b.invalidate().await;
+    source.set(2);
+    let late = a.spawn(plain(), source);
+    settle().await;
+    drop(gate);
+    assert_eq!(first.await.unwrap().unwrap(), 1);
+    assert_eq!(within(LEASE, late).await.unwrap().unwrap(), 2);
+}
+
 /// The value is stored, the answer is under way, another process invalidates, and only then someone joins.
 pub async fn p06_who_joins_between_a_publish_and_its_answer_looks_again(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
@@ -226,13 +246,7 @@ pub async fn p06_who_joins_between_a_publish_and_its_answer_looks_again(harness:
     let gate = a.way.hold(Method::Publish, Moment::After);
     let first = a.spawn(plain(), &source);
     gate.reached().await;
-    b.invalidate().await;
-    source.set(2);
-    let late = a.spawn(plain(), &source);
-    settle().await;
-    drop(gate);
-    assert_eq!(first.await.unwrap().unwrap(), 1);
-    assert_eq!(within(LEASE, late).await.unwrap().unwrap(), 2);
+    who_joins_now_looks_again((&a, &b), gate, first, &source).await;
 }
 
 /// The same where the value is not stored and only the lease is given back.
@@ -270,13 +284,7 @@ pub async fn p06_who_joins_between_a_failed_publish_and_its_answer_looks_again(h
     let gate = a.way.hold(Method::Publish, Moment::After);
     let first = a.spawn(plain(), &source);
     gate.reached().await;
-    b.invalidate().await;
-    source.set(2);
-    let late = a.spawn(plain(), &source);
-    settle().await;
-    drop(gate);
-    assert_eq!(first.await.unwrap().unwrap(), 1);
-    assert_eq!(within(LEASE, late).await.unwrap().unwrap(), 2);
+    who_joins_now_looks_again((&a, &b), gate, first, &source).await;
 }
 
 /// What a look-up found is only for those who came before it.
@@ -287,13 +295,7 @@ pub async fn p06_who_joins_between_a_look_and_its_answer_looks_again(harness: &d
     let gate = a.way.hold(Method::Read, Moment::After);
     let first = a.spawn(plain(), &source);
     settle().await;
-    b.invalidate().await;
-    source.set(2);
-    let late = a.spawn(plain(), &source);
-    settle().await;
-    drop(gate);
-    assert_eq!(first.await.unwrap().unwrap(), 1);
-    assert_eq!(within(LEASE, late).await.unwrap().unwrap(), 2);
+    who_joins_now_looks_again((&a, &b), gate, first, &source).await;
 }
 
 /// Without the lease nothing tells a load that it was invalidated elsewhere: it is for those who called before it.
