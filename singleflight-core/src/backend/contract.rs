@@ -97,8 +97,8 @@ pub trait LeaseBackend: Send + Sync + fmt::Debug + 'static {
 
     /// Begins to listen for what becomes of the key's lease.
     ///
-    /// When this returns, every later change is heard, or reported as [`Change::Unknown`]: so *watch, then look, then
-    /// sleep* misses nothing. Dropping the watch ends it and leaves nothing behind.
+    /// When this returns, every later change is heard, or reported as [`Change::Unknown`](super::Change::Unknown): so
+    /// *watch, then look, then sleep* misses nothing. Dropping the watch ends it and leaves nothing behind.
     ///
     /// # Errors
     /// When the store cannot be asked; the caller then looks at intervals instead.
