@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::backend::{LeaseBackend, Note};
 use crate::builder::SingleFlightBuilder;
 use crate::config::{BackendChoice, ConfigError};
-use crate::control::Scoped;
+use crate::control::{Scope, Scoped};
 use crate::engine::Engine;
 use crate::error::{BackendError, PolicyError};
 use crate::manual::Manual;
@@ -82,6 +82,26 @@ impl SingleFlight {
     pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
         let flights = self.clone();
         Scoped::new(future, move |scope| scope.flights = Some(flights.clone()))
+    }
+
+    /// The engine of calls here that name none: the one in scope, else the process's. For what has no call of its own to
+    /// hang on to: an invalidate after a commit, the statistics.
+    ///
+    /// ```
+    /// use singleflight_core::{SingleFlight, key};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), singleflight_core::BackendError> {
+    /// # let id = 7;
+    /// // the transaction has been committed
+    /// SingleFlight::current().invalidate(&key!("user:<id>")).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Panics
+    /// As an annotated call would: if no engine is in scope or installed, and the environment asks for one that must be.
+    #[must_use]
+    pub fn current() -> Self {
+        Scope::current().flights.unwrap_or_else(|| Self::with_default(Clone::clone))
     }
 
     /// A call by hand, without the attribute.

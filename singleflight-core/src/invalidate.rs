@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::SingleFlight;
-use crate::control::Scope;
 use crate::key::Key;
 
 /// Invalidates its keys when it is finished, or dropped because the write was.
@@ -17,11 +16,7 @@ impl Invalidating {
     /// These keys, on `flights` or else on the engine in force.
     #[must_use]
     pub fn new<const N: usize>(flights: Option<&SingleFlight>, keys: [Key; N]) -> Self {
-        let scope = Scope::current();
-        let flights = match flights.or(scope.flights.as_ref()) {
-            Some(flights) => flights.clone(),
-            None => SingleFlight::with_default(SingleFlight::clone),
-        };
+        let flights = flights.map_or_else(SingleFlight::current, SingleFlight::clone);
         let mut keys: Vec<Key> = keys.into();
         keys.reverse();
         Self { flights, keys }

@@ -59,3 +59,16 @@ async fn bypass_and_refresh_do_what_they_say() {
     assert_eq!(outcomes, [control::CallOutcome::Filled]);
     assert_eq!(count.load(Ordering::SeqCst), 3);
 }
+
+#[tokio::test]
+async fn the_current_engine_is_the_one_in_scope_else_the_processs() {
+    let (outer, inner) = (SingleFlight::in_memory(), SingleFlight::in_memory());
+    let backend = |flights: &SingleFlight| Arc::as_ptr(flights.backend()).cast::<()>();
+    let nested = inner.scope(async { backend(&SingleFlight::current()) });
+    let (before, within, after) = outer
+        .scope(async { (backend(&SingleFlight::current()), nested.await, backend(&SingleFlight::current())) })
+        .await;
+    assert_eq!((before, within, after), (backend(&outer), backend(&inner), backend(&outer)));
+    let process = backend(&SingleFlight::current());
+    assert!(process == backend(&SingleFlight::current()) && process != backend(&outer));
+}
