@@ -1,7 +1,7 @@
 //! Waiting for another process's fill: watch, then look, then sleep at most until the lease ends.
 
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -116,19 +116,18 @@ impl Waiting {
 pub(crate) async fn alive<F: Future>(lead: &Lead<Keeper>, call: &Request, future: F) -> F::Output {
     let mut future = pin!(future);
     let clock = &call.engine.clock;
-    let mut timer: Option<Pin<Box<dyn Future<Output = ()> + Send + '_>>> = None;
+    let nap = || clock.sleep(call.terms.lease / 3);
+    // Not begun before it is polled: what is ready at once takes no timer.
+    let mut timer = pin!(nap());
     std::future::poll_fn(|cx| {
         lead.beat(clock.now());
         if let Poll::Ready(output) = future.as_mut().poll(cx) {
             return Poll::Ready(output);
         }
-        loop {
-            let timer = timer.get_or_insert_with(|| Box::pin(clock.sleep(call.terms.lease / 3)));
-            if timer.as_mut().poll(cx).is_pending() {
-                return Poll::Pending;
-            }
-            *timer = Box::pin(clock.sleep(call.terms.lease / 3));
+        while timer.as_mut().poll(cx).is_ready() {
+            timer.set(nap());
         }
+        Poll::Pending
     })
     .await
 }
