@@ -25,8 +25,9 @@ use crate::{post, steps};
 ///
 /// Cheap to clone; clones are the same connections. They end when the last clone is dropped.
 ///
-/// A read is one round trip of two plain commands. Every other step is one script, hence atomic. No clock but the
-/// server's is ever asked.
+/// A read is one round trip of one or two plain commands: the value, and unless the server said so within the last second,
+/// how long it has left. Every other step is one script, hence atomic. What time it is, only the server is asked; the
+/// process's own clock says how much has passed since.
 #[derive(Clone)]
 pub struct RedisBackend {
     inner: Arc<Inner>,

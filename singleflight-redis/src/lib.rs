@@ -62,6 +62,7 @@ mod steps;
 mod target;
 #[cfg(feature = "tls")]
 mod tls;
+mod ttls;
 mod watch;
 
 pub use backend::RedisBackend;

@@ -18,11 +18,13 @@ use crate::health::Health;
 use crate::keys::Keyspace;
 use crate::scripts::Run;
 use crate::steps;
+use crate::ttls::Ttls;
 
 /// All data connections.
 pub(crate) struct Lines {
     pub(crate) link: Link,
     pub(crate) keys: Keyspace,
+    pub(crate) ttls: Ttls,
     dialer: Arc<Dialer>,
     slots: Box<[watch::Sender<State>]>,
     next: AtomicUsize,
@@ -71,6 +73,7 @@ impl Lines {
             ailing: dialer.is_cluster().then(Default::default),
             link: Link::new(),
             keys,
+            ttls: Ttls::new(),
             dialer,
             slots,
             next: AtomicUsize::new(0),

@@ -1,7 +1,7 @@
 //! The steps of the contract as commands, and their answers as the contract's.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use redis::{Cmd, Pipeline, Value, cmd};
@@ -15,6 +15,7 @@ use singleflight_core::error::BackendErrorKind;
 use crate::error;
 use crate::link::Lines;
 use crate::scripts::{self, Run, millis, ttl};
+use crate::ttls::Said;
 
 /// From this size on a record is staged and renamed instead of passing through a script.
 const STAGED: usize = 4096;
@@ -24,35 +25,79 @@ const STAGED_FOR: Duration = Duration::from_secs(30);
 
 type Answer<T> = Result<T, BackendError>;
 
-/// One round trip without a script.
-///
-/// The TTL is asked for before the value: should a publish fall in between, a fresh value looks stale and never the
-/// other way round.
+/// One round trip without a script, or two where another record has taken the place of one that was read just now.
 pub(crate) async fn read(lines: &Lines, key: &str) -> Answer<Option<Entry>> {
     let name = lines.keys.value(key);
-    let mut commands = Pipeline::with_capacity(2);
-    for command in ["PTTL", "GET"] {
-        // A hit is mostly this: as few allocations as can be.
-        let mut words = Cmd::with_capacity(2, command.len() + name.len());
-        words.arg(command).arg(&name);
-        commands.add_command(words);
+    if let Some(said) = lines.ttls.recall(&name, Instant::now()) {
+        let Some(record) = get(lines, &name).await? else { return Ok(None) };
+        if record.header.stamp.grant == said.grant
+            && let Some(left) = said.left(Instant::now())
+        {
+            return Ok(Some(record.entry(left)));
+        }
     }
+    let asked = Instant::now();
+    let Some((left, record)) = get_with_ttl(lines, &name).await? else { return Ok(None) };
+    lines.ttls.note(&name, Said { grant: record.header.stamp.grant, asked, left });
+    Ok(Some(record.entry(left)))
+}
+
+async fn get(lines: &Lines, name: &str) -> Answer<Option<Record>> {
+    let mut commands = Pipeline::with_capacity(1);
+    commands.add_command(of("GET", name));
+    let [answer]: [Value; 1] =
+        lines.ask(name, &commands).await?.try_into().map_err(|_| error::unexpected())?;
+    match answer {
+        Value::BulkString(record) => Ok(Record::parse(record)),
+        Value::Nil => Ok(None),
+        Value::ServerError(error) => Err(error::answered(&error)),
+        _ => Err(error::unexpected()),
+    }
+}
+
+/// The TTL is asked for before the value: should a publish fall in between, a fresh value looks stale and never the
+/// other way round.
+async fn get_with_ttl(lines: &Lines, name: &str) -> Answer<Option<(Duration, Record)>> {
+    let mut commands = Pipeline::with_capacity(2);
+    commands.add_command(of("PTTL", name)).add_command(of("GET", name));
     let answers: [Value; 2] =
-        lines.ask(&name, &commands).await?.try_into().map_err(|_| error::unexpected())?;
+        lines.ask(name, &commands).await?.try_into().map_err(|_| error::unexpected())?;
     match answers {
-        [Value::Int(left), Value::BulkString(record)] => Ok(entry(left, record.into())),
+        [Value::Int(left), Value::BulkString(record)] => Ok(time_left(left).zip(Record::parse(record))),
         [_, Value::Nil] => Ok(None),
         [Value::ServerError(error), _] | [_, Value::ServerError(error)] => Err(error::answered(&error)),
         _ => Err(error::unexpected()),
     }
 }
 
-/// A record with so many milliseconds left; one without a TTL is not ours.
-fn entry(left: i64, record: Bytes) -> Option<Entry> {
-    let gone_in = Duration::from_millis(u64::try_from(left).ok().filter(|left| *left > 0)?);
-    let (header, payload) = Header::split(&record)?;
-    let fresh_for = gone_in.saturating_sub(header.grace);
-    Some(Entry::new(Payload::Bytes(payload), header.stamp, fresh_for, gone_in))
+/// A hit is mostly this: as few allocations as can be.
+fn of(command: &str, name: &str) -> Cmd {
+    let mut words = Cmd::with_capacity(2, command.len() + name.len());
+    words.arg(command).arg(name);
+    words
+}
+
+/// What `PTTL` says; what has no TTL is not ours.
+fn time_left(millis: i64) -> Option<Duration> {
+    u64::try_from(millis).ok().filter(|millis| *millis > 0).map(Duration::from_millis)
+}
+
+/// A stored record, taken apart.
+struct Record {
+    header: Header,
+    payload: Bytes,
+}
+
+impl Record {
+    fn parse(record: Vec<u8>) -> Option<Self> {
+        let (header, payload) = Header::split(&record.into())?;
+        Some(Self { header, payload })
+    }
+
+    fn entry(self, gone_in: Duration) -> Entry {
+        let fresh_for = gone_in.saturating_sub(self.header.grace);
+        Entry::new(Payload::Bytes(self.payload), self.header.stamp, fresh_for, gone_in)
+    }
 }
 
 pub(crate) async fn acquire(lines: &Lines, request: Acquire<'_>) -> Answer<Acquired> {
@@ -220,11 +265,11 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ttl_or_no_header_is_not_an_entry() {
+    fn what_has_no_ttl_or_no_header_is_not_a_record() {
         let (record, _) = encode(&offer(Duration::ZERO, Duration::ZERO), &Bytes::new());
-        assert!(entry(5, record.clone()).is_some());
-        assert!(entry(-1, record.clone()).is_none());
-        assert!(entry(-2, record).is_none());
-        assert!(entry(5, Bytes::from_static(b"someone else's")).is_none());
+        assert!(Record::parse(record.to_vec()).is_some());
+        assert!(Record::parse(b"someone else's".to_vec()).is_none());
+        assert_eq!(time_left(5), Some(Duration::from_millis(5)));
+        assert_eq!([0, -1, -2].map(time_left), [None; 3]);
     }
 }

@@ -20,4 +20,5 @@ mod sentinel;
 mod start;
 #[cfg(feature = "tls")]
 mod tls;
+mod ttls;
 mod waiters;
