@@ -4,8 +4,9 @@ use singleflight_tests::harness::{all, within};
 use singleflight_tests::server::Server;
 use singleflight_tests::source::Source;
 
-use crate::recipes::{load_on_timeout, poll_the_lock, take};
+use crate::recipes::{load_on_timeout, poll_the_lock};
 use crate::rig::{LONG, PATIENCE, SHORT, connection, leased, process, until, waits};
+use crate::tools::take;
 
 const WAITERS: usize = 10;
 

@@ -9,3 +9,4 @@ mod names;
 mod owners;
 mod recipes;
 mod rig;
+mod tools;

@@ -11,10 +11,11 @@ use singleflight_tests::server::Server;
 use singleflight_tests::source::Source;
 use tokio::task::JoinHandle;
 
-use crate::recipes::{self, constant_token, hard_coded_ttl, no_second_look, plain_del};
+use crate::recipes::{constant_token, hard_coded_ttl, no_second_look, plain_del};
 use crate::rig::{LONG, PATIENCE, SHORT, connection, ended, leased, overrun, process, until, waits};
+use crate::tools;
 
-type Load = JoinHandle<recipes::Result<Option<u64>>>;
+type Load = JoinHandle<tools::Result<Option<u64>>>;
 
 /// The first owner's lock ends while it loads; the second takes it; the first releases; a third comes by. How many of
 /// them load is what the recipe decides.

@@ -4,27 +4,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use redis::aio::MultiplexedConnection as Redis;
-use redis::{AsyncCommands, Script};
-use singleflight_tests::source::Source as Database;
+use redis::AsyncCommands;
 use tokio::time::sleep;
 
-pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
-
-/// Takes the lock in one command; whether it is ours now.
-pub(crate) async fn take(redis: &mut Redis, lock: &str, token: &str, ttl: Duration) -> Result<bool> {
-    let set =
-        redis::cmd("SET").arg(lock).arg(token).arg("NX").arg("PX").arg(ttl.as_millis() as u64).to_owned();
-    let answer: Option<String> = set.query_async(redis).await?;
-    Ok(answer.is_some())
-}
-
-/// Releases the lock in one step, if its token is this one.
-pub(crate) async fn release(redis: &mut Redis, lock: &str, token: &str) -> Result<()> {
-    let script =
-        "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
-    Ok(Script::new(script).key(lock).arg(token).invoke_async(redis).await?)
-}
+use crate::tools::{Database, Redis, Result, release, take};
 
 pub(crate) async fn setnx_then_expire(mut redis: Redis, lock: &str) -> Result<bool> {
     let ours: bool = redis.set_nx(lock, "worker").await?;
