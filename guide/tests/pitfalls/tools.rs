@@ -11,9 +11,9 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + S
 
 /// Takes the lock in one command; whether it is ours now.
 pub(crate) async fn take(redis: &mut Redis, lock: &str, token: &str, ttl: Duration) -> Result<bool> {
-    let set =
-        redis::cmd("SET").arg(lock).arg(token).arg("NX").arg("PX").arg(ttl.as_millis() as u64).to_owned();
-    let answer: Option<String> = set.query_async(redis).await?;
+    let ms = ttl.as_millis() as u64;
+    let answer: Option<String> =
+        redis::cmd("SET").arg(lock).arg(token).arg("NX").arg("PX").arg(ms).query_async(redis).await?;
     Ok(answer.is_some())
 }
 
