@@ -1,26 +1,20 @@
 //! A process that ends between `SETNX` and `EXPIRE`.
 
 use std::pin::pin;
-use std::task::Poll;
 
 use singleflight_tests::server::Server;
 use singleflight_tests::source::Source;
 
 use crate::recipes::setnx_then_expire;
-use crate::rig::{LONG, SHORT, connection, leased, process, until};
+use crate::rig::{LONG, SHORT, begin, connection, leased, process};
 
 #[tokio::test]
 async fn setnx_then_expire_leaves_a_lock_for_ever() {
     let server = Server::start();
     let redis = connection(&server).await;
     {
-        let mut owner = pin!(setnx_then_expire(redis.clone(), "lock:row"));
-        std::future::poll_fn(|cx| {
-            assert!(owner.as_mut().poll(cx).is_pending(), "the answer takes a while");
-            Poll::Ready(())
-        })
-        .await;
-        until(|| server.calls("setnx") == 1).await;
+        let owner = pin!(setnx_then_expire(redis.clone(), "lock:row"));
+        begin(owner, || server.calls("setnx") == 1).await;
         // The process ends here: its second command is never sent.
     }
     assert_eq!(server.say(&["PTTL", "lock:row"]).trim(), ":-1", "there is nothing that would end it");

@@ -1,5 +1,6 @@
 //! Locks that outlive their owner's load or end before it: whose is it, and who may store?
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use singleflight_tests::source::Source;
 use tokio::task::JoinHandle;
 
 use crate::recipes::{constant_token, hard_coded_ttl, no_second_look, plain_del};
-use crate::rig::{LONG, PATIENCE, SHORT, connection, ended, leased, overrun, process, until, waits};
+use crate::rig::{LONG, PATIENCE, SHORT, begin, connection, ended, leased, overrun, process, until, waits};
 use crate::tools;
 
 type Load = JoinHandle<tools::Result<Option<u64>>>;
@@ -75,16 +76,8 @@ async fn without_a_second_look_what_was_just_stored_is_loaded_again() {
     let server = Server::start();
     let redis = connection(&server).await;
     let source = Source::quick();
-    let mut slow = Box::pin(no_second_look(redis.clone(), source.clone(), "row", "one"));
-    let looked = async {
-        std::future::poll_fn(|cx| {
-            assert!(slow.as_mut().poll(cx).is_pending(), "the answer takes a while");
-            std::task::Poll::Ready(())
-        })
-        .await;
-        until(|| server.calls("get") == 1).await;
-    };
-    looked.await;
+    let mut slow = pin!(no_second_look(redis.clone(), source.clone(), "row", "one"));
+    begin(slow.as_mut(), || server.calls("get") == 1).await;
     assert_eq!(no_second_look(redis, source.clone(), "row", "two").await.unwrap(), Some(1));
     assert_eq!(slow.await.unwrap(), Some(1));
     assert_eq!(source.loads(), 2, "although nothing had changed");

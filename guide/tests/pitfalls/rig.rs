@@ -1,6 +1,9 @@
 //! What the tests begin with: a server, connections by hand, and processes of the library.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -45,6 +48,17 @@ pub(crate) fn leased(ttl: Duration) -> Policy {
 /// The same, where nothing is renewed: what a leader that hangs looks like to the others.
 pub(crate) fn overrun() -> Policy {
     leased(SHORT).max_hold(SHORT)
+}
+
+/// Polls a recipe once, which sends its first command, and waits until this holds: its process stands still meanwhile.
+pub(crate) async fn begin(recipe: Pin<&mut impl Future>, holds: impl FnMut() -> bool) {
+    let mut recipe = recipe;
+    poll_fn(|cx| {
+        assert!(recipe.as_mut().poll(cx).is_pending(), "the answer takes a while");
+        Poll::Ready(())
+    })
+    .await;
+    until(holds).await;
 }
 
 /// Waits until this holds.
