@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use singleflight_core::testing::conformance;
+
 fn guide(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
@@ -56,6 +58,20 @@ fn each_pitfall_names_its_tests_and_none_is_left_out() {
     for pitfall in chapter.split("\n## ").skip(1).take(8) {
         assert!(pitfall.contains("\n- The fault: ") && pitfall.contains("\n- The library: "), "{pitfall}");
     }
+}
+
+#[test]
+fn the_promises_that_it_names_are_checked() {
+    let checks: BTreeSet<&str> = conformance::checks().iter().map(conformance::Check::name).collect();
+    let mut named = 0;
+    for chapter in fs::read_dir(guide("chapters")).unwrap() {
+        let chapter = fs::read_to_string(chapter.unwrap().path()).unwrap();
+        for name in chapter.split('`').filter(|name| name.starts_with("p0") || name.starts_with("p1")) {
+            assert!(checks.contains(name), "no backend is checked for {name}");
+            named += 1;
+        }
+    }
+    assert!(named > 0);
 }
 
 #[test]
