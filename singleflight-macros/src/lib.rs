@@ -104,7 +104,7 @@ use proc_macro::TokenStream;
 /// own template; or, to share values on purpose, give both the same template and one `name`.
 ///
 /// To invalidate by hand, render the key with [`key!`](macro@key), as values are escaped: `format!("user:{id}")` is
-/// another key as soon as `id` has a `:` or a brace in it.
+/// another key as soon as `id` has a `%` or a brace in it.
 ///
 /// # Functions
 ///
