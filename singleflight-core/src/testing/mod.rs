@@ -1,16 +1,24 @@
-//! Helpers for tests: a byte-storing backend with faults, and the conformance suite that every backend must pass.
+//! Helpers for tests: an engine for each, a store that fails on demand, and the checks that a backend must pass.
 //!
 //! | item | for |
 //! |---|---|
-//! | [`BytesBackend`] | running the way over the wire without a server; faults, gates and call counts |
-//! | [`conformance`] | checking a backend against its contract |
+//! | [`FaultyBackend`] | any backend, counted, and made to fail, to be late, to stand still or to be cut off |
+//! | [`BytesBackend`] | running the way over the wire without a server |
+//! | [`conformance`] | checking a backend of your own against its contract |
 //! | [`Mutant`] | checking that a suite would notice |
 
 mod bytes;
+mod calls;
 pub mod conformance;
-mod faults;
+mod faulty;
+mod gate;
+mod hearing;
 mod mutants;
+mod rules;
 
 pub use bytes::BytesBackend;
-pub use faults::{Calls, Gate, Method, Moment};
+pub use calls::{Calls, Method, Moment};
+pub use faulty::FaultyBackend;
+pub use gate::Gate;
 pub use mutants::{Fault, Mutant};
+pub use rules::FaultBuilder;
