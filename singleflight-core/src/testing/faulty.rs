@@ -26,7 +26,7 @@ use crate::sync::{Mutex, lock};
 /// says so; the whole way can be cut.
 ///
 /// Give each engine of a fleet one of its own around the same store, and one of them can be cut off while the others go
-/// on.
+/// on. [`Kit`](super::Kit) does so.
 ///
 /// ```
 /// use std::sync::Arc;

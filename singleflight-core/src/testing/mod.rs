@@ -2,6 +2,7 @@
 //!
 //! | item | for |
 //! |---|---|
+//! | [`Kit`] | testing what carries the attribute: an engine per test, its time, its counts, several processes |
 //! | [`FaultyBackend`] | any backend, counted, and made to fail, to be late, to stand still or to be cut off |
 //! | [`BytesBackend`] | running the way over the wire without a server |
 //! | [`conformance`] | checking a backend of your own against its contract |
@@ -10,15 +11,19 @@
 mod bytes;
 mod calls;
 pub mod conformance;
+mod counted;
 mod faulty;
 mod gate;
 mod hearing;
+mod kit;
 mod mutants;
 mod rules;
 
 pub use bytes::BytesBackend;
 pub use calls::{Calls, Method, Moment};
+pub use counted::Counted;
 pub use faulty::FaultyBackend;
 pub use gate::Gate;
+pub use kit::{Kit, KitBuilder};
 pub use mutants::{Fault, Mutant};
 pub use rules::FaultBuilder;
