@@ -89,6 +89,8 @@ async fn settings_of_engine_and_store_hold_for_all_processes() {
         read(&kit, &users, 1).await;
         assert!(kit.flights().statistics().near.is_some());
     }
+    let shared = Kit::builder().engine(|engine| engine.near(10, Duration::from_secs(5))).build();
+    assert!(shared.flights().statistics().near.is_none(), "values in this process need no copies");
     let none =
         Kit::builder().store(|clock| Arc::new(MemoryBackend::builder().capacity(0).clock(clock).build()));
     let none = none.build();
