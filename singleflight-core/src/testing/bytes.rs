@@ -20,6 +20,17 @@ use crate::link::Link;
 /// Each step yields before and after, so that steps of different tasks really interleave. Several engines on one of
 /// these behave like several processes on one server; they also share its [`Link`]. Put a
 /// [`FaultyBackend`](super::FaultyBackend) around it for each, and each has a way of its own, which can be disturbed.
+///
+/// ```
+/// use singleflight_core::testing::BytesBackend;
+/// use singleflight_core::{Clock, FlightError, SingleFlight};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), FlightError> {
+/// let flights = SingleFlight::on(BytesBackend::new(Clock::system()));
+/// let load = |value| flights.flight("k").run(move || async move { Ok::<_, FlightError>(value) });
+/// assert_eq!((load(1).await?, load(2).await?), (1, 1));
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct BytesBackend {
     inner: MemoryBackend,

@@ -8,6 +8,17 @@ use crate::observe::{Figures, Statistics, names};
 ///
 /// Each method is named for one of the [`Figures`], panics if it differs from what is expected, and shows then all that
 /// was counted.
+///
+/// ```
+/// use singleflight_core::testing::Kit;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let kit = Kit::new();
+/// let failed = kit.flights().flight("k").run(|| async { Err::<u64, _>(std::io::Error::other("no row")) }).await;
+/// assert!(failed.is_err());
+/// kit.assert("flight").fills(1).errors(1).hits(0);
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Counted {
     name: Box<str>,

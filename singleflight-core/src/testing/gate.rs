@@ -13,6 +13,24 @@ use super::calls::{Method, Moment};
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Holds the calls that it was made for until released or dropped; made by [`FaultBuilder::hold`](super::FaultBuilder::hold).
+///
+/// ```
+/// use singleflight_core::FlightError;
+/// use singleflight_core::testing::{Kit, Method};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let kit = Kit::new();
+/// let gate = kit.backend().on(Method::Publish).hold();
+/// let flights = kit.flights().clone();
+/// let load = kit.spawn(async move { flights.flight("k").run(|| async { Ok::<_, FlightError>(1) }).await });
+///
+/// gate.reached().await; // the value is loaded, and not stored yet
+/// kit.flights().invalidate("k").await.unwrap();
+/// gate.release();
+/// assert_eq!(load.await.unwrap().unwrap(), 1); // for its own caller
+/// kit.assert("flight").fills(1).fenced(1); // and for nobody else
+/// # }
+/// ```
 #[must_use = "dropping a gate opens it"]
 pub struct Gate {
     barrier: Arc<Barrier>,

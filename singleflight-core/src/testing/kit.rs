@@ -10,9 +10,9 @@ use tokio::task::{JoinHandle, yield_now};
 
 use super::counted::Counted;
 use super::gate::PATIENCE;
-use super::{BytesBackend, FaultyBackend, Method};
-use crate::backend::{LeaseBackend, MemoryBackend};
-use crate::builder::SingleFlightBuilder;
+use super::kit_builder::{KitBuilder, Settings};
+use super::{FaultyBackend, Method};
+use crate::backend::LeaseBackend;
 use crate::clock::{Clock, ManualClock};
 use crate::flights::SingleFlight;
 use crate::observe::Figures;
@@ -62,7 +62,7 @@ use crate::sync::{Mutex, lock};
 ///
 /// Those inside of [`scope`](Self::scope), and those that are given [`flights`](Self::flights). Each test has a kit of its
 /// own, so tests run side by side. A scope goes with its future, and not with tasks that this spawns: there, the code
-/// under test writes `tokio::spawn(flights.scope(task))`, or gets the engine by an argument.
+/// under test writes `tokio::spawn(flights.scope(task))`, or names its engine: `#[single_flight(flights = &self.flights, ..)]`.
 ///
 /// # Time
 ///
@@ -103,24 +103,13 @@ pub struct Kit {
 }
 
 /// What the processes of a fleet have in common.
-struct Common {
-    store: Arc<dyn LeaseBackend>,
-    clock: Clock,
+pub(super) struct Common {
+    pub(super) store: Arc<dyn LeaseBackend>,
+    pub(super) clock: Clock,
     /// `None` where the clock is tokio's.
-    hand: Option<ManualClock>,
-    settings: Settings,
-    fleet: Mutex<Vec<SingleFlight>>,
-}
-
-type Settings = Box<dyn Fn(SingleFlightBuilder) -> SingleFlightBuilder + Send + Sync>;
-type MakeStore = Box<dyn FnOnce(Clock) -> Arc<dyn LeaseBackend>>;
-
-/// Makes a [`Kit`].
-#[must_use]
-pub struct KitBuilder {
-    store: MakeStore,
-    tokio_time: bool,
-    settings: Settings,
+    pub(super) hand: Option<ManualClock>,
+    pub(super) settings: Settings,
+    pub(super) fleet: Mutex<Vec<SingleFlight>>,
 }
 
 impl Kit {
@@ -143,11 +132,10 @@ impl Kit {
 
     /// A kit with another store, time or engine.
     pub fn builder() -> KitBuilder {
-        let store = |clock| Arc::new(MemoryBackend::builder().clock(clock).build()) as Arc<dyn LeaseBackend>;
-        KitBuilder { store: Box::new(store), tokio_time: false, settings: Box::new(|builder| builder) }
+        KitBuilder::new()
     }
 
-    fn of(common: Arc<Common>) -> Self {
+    pub(super) fn of(common: Arc<Common>) -> Self {
         let way = Arc::new(FaultyBackend::around(common.store.clone()).clock(common.clock.clone()));
         let builder = SingleFlight::builder().clock(common.clock.clone()).jitter(false);
         let flights = (common.settings)(builder).backend(way.clone()).build();
@@ -370,49 +358,6 @@ impl Kit {
     }
 }
 
-impl KitBuilder {
-    /// Keeps values as bytes, so that they go through serde as they would on their way to a server.
-    pub fn bytes(self) -> Self {
-        self.store(|clock| Arc::new(BytesBackend::new(clock)))
-    }
-
-    /// Keeps values in a store of your own, made for the kit's clock. One that does not take a clock, as a server does
-    /// not, needs [`tokio_time`](Self::tokio_time).
-    pub fn store(mut self, make: impl FnOnce(Clock) -> Arc<dyn LeaseBackend> + 'static) -> Self {
-        self.store = Box::new(make);
-        self
-    }
-
-    /// Goes by tokio's time instead of a clock of its own: real time, or paused.
-    pub fn tokio_time(mut self) -> Self {
-        self.tokio_time = true;
-        self
-    }
-
-    /// What else the engines are made with: a near cache, a codec, an observer.
-    pub fn engine(
-        mut self,
-        settings: impl Fn(SingleFlightBuilder) -> SingleFlightBuilder + Send + Sync + 'static,
-    ) -> Self {
-        self.settings = Box::new(settings);
-        self
-    }
-
-    /// The kit.
-    #[must_use]
-    pub fn build(self) -> Kit {
-        let Self { store, tokio_time, settings } = self;
-        let (clock, hand) = if tokio_time {
-            (Clock::system(), None)
-        } else {
-            let (clock, hand) = Clock::manual();
-            (clock, Some(hand))
-        };
-        let store = store(clock.clone());
-        Kit::of(Arc::new(Common { store, clock, hand, settings, fleet: Default::default() }))
-    }
-}
-
 impl Default for Kit {
     fn default() -> Self {
         Self::new()
@@ -422,11 +367,5 @@ impl Default for Kit {
 impl fmt::Debug for Kit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kit").field("flights", &self.flights).field("way", &self.way).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for KitBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KitBuilder").field("tokio_time", &self.tokio_time).finish_non_exhaustive()
     }
 }
