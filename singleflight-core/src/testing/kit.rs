@@ -62,7 +62,8 @@ use crate::sync::{Mutex, lock};
 ///
 /// Those inside of [`scope`](Self::scope), and those that are given [`flights`](Self::flights). Each test has a kit of its
 /// own, so tests run side by side. A scope goes with its future, and not with tasks that this spawns: there, the code
-/// under test writes `tokio::spawn(flights.scope(task))`, or names its engine: `#[single_flight(flights = &self.flights, ..)]`.
+/// under test writes `tokio::spawn(SingleFlight::current().scope(task))`, or names its engine,
+/// `#[single_flight(flights = &self.flights, ..)]`.
 ///
 /// # Time
 ///

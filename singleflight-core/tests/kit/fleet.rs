@@ -75,6 +75,18 @@ async fn tests_beside_each_other_do_not_meet() {
     }
 }
 
+/// As code under test takes its engine along.
+#[tokio::test]
+async fn a_scope_is_taken_along_into_tasks() {
+    let (kit, users) = (Kit::new(), Users::default());
+    let code = async move {
+        let task = async move { users.find(1).await };
+        tokio::spawn(singleflight_core::SingleFlight::current().scope(task)).await.unwrap()
+    };
+    assert_eq!(kit.scope(code).await.unwrap().query, 1);
+    kit.assert("find").fills(1);
+}
+
 #[tokio::test]
 async fn settings_of_engine_and_store_hold_for_all_processes() {
     use singleflight_core::{Codec, MemoryBackend};
