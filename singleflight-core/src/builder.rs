@@ -109,6 +109,10 @@ impl SingleFlightBuilder {
     /// backend tells that its key was invalidated or filled elsewhere, which takes as long as a message takes to arrive;
     /// should the message be lost, the copy is seen until `max_age` is over. This process's own invalidations drop it
     /// before they return. Stale copies are never kept.
+    ///
+    /// A backend that keeps values in this process already, or nothing, has no use for copies: with one, this does
+    /// nothing, so that the same program runs on a server and without, and [`Statistics::near`](crate::observe::Statistics::near)
+    /// is `None`.
     pub fn near(mut self, capacity: u64, max_age: Duration) -> Self {
         self.near = Some((capacity, max_age));
         self

@@ -110,6 +110,27 @@ impl fmt::Debug for Clock {
 }
 
 /// The hand of a [`Clock::manual`].
+///
+/// Whatever goes by that clock stands still until [`advance`](Self::advance): the TTLs of a backend that was made with it,
+/// and in an engine that was, lease renewals, wait budgets, cool-downs and the probes of a lost backend. Tokio's time is
+/// another: `tokio::time::pause` and `tokio::time::advance` do not move this clock, and `tokio::time::sleep` in the code
+/// under test does not wait for it. An engine on [`Clock::system`] goes by tokio's time, paused or not.
+///
+/// ```
+/// use std::time::Duration;
+/// use singleflight_core::{Clock, FlightError, SingleFlight};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), FlightError> {
+/// let (clock, hand) = Clock::manual();
+/// let flights = SingleFlight::builder().clock(clock).jitter(false).build();
+/// let load = |value| flights.flight("k").ttl(Duration::from_secs(30)).run(move || async move { Ok::<_, FlightError>(value) });
+/// assert_eq!(load(1).await?, 1);
+/// hand.advance(Duration::from_secs(29));
+/// assert_eq!(load(2).await?, 1);
+/// hand.advance(Duration::from_secs(1));
+/// assert_eq!(load(3).await?, 3);
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct ManualClock {
     shared: Arc<Shared>,

@@ -228,7 +228,6 @@ fn refuse(error: &ConfigError) -> ! {
 }
 
 /// There was an engine already.
-#[derive(Debug)]
 pub struct InstallError(());
 
 impl fmt::Display for InstallError {
@@ -236,6 +235,13 @@ impl fmt::Display for InstallError {
         f.write_str(
             "the process has an engine already: install one at start-up, before the first annotated call",
         )
+    }
+}
+
+/// With its sentence, as it is what a `main` that ends with this error shows.
+impl fmt::Debug for InstallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("InstallError").field(&format_args!("{self}")).finish()
     }
 }
 

@@ -358,7 +358,7 @@ impl Statistics {
 }
 
 /// Whether `name` names the function labelled `label`: it is the label, or its end behind a `::`.
-fn names(name: &str, label: &str) -> bool {
+pub(crate) fn names(name: &str, label: &str) -> bool {
     label.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
 }
 

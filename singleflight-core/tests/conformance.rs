@@ -1,52 +1,34 @@
 //! The conformance suite on the backends of this crate, and on mutants of them that it must notice.
 #![cfg(feature = "test-util")]
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use async_trait::async_trait;
-use singleflight_core::testing::conformance::{self, Harness};
-use singleflight_core::testing::{BytesBackend, Fault, Mutant};
-use singleflight_core::{Clock, LeaseBackend, ManualClock, MemoryBackend, NoopBackend};
-
-struct Rig {
-    backend: Arc<dyn LeaseBackend>,
-    hand: ManualClock,
-}
-
-#[async_trait]
-impl Harness for Rig {
-    fn backend(&self) -> Arc<dyn LeaseBackend> {
-        self.backend.clone()
-    }
-
-    async fn pass(&self, time: Duration) {
-        self.hand.advance(time);
-        tokio::task::yield_now().await;
-    }
-}
-
-async fn rig<B: LeaseBackend>(make: impl FnOnce(Clock) -> B) -> Rig {
-    let (clock, hand) = Clock::manual();
-    Rig { backend: Arc::new(make(clock)), hand }
-}
+use singleflight_core::testing::conformance::{self, in_process};
+use singleflight_core::testing::{BytesBackend, Fault, FaultyBackend, Mutant};
+use singleflight_core::{MemoryBackend, NoopBackend};
 
 mod memory {
     use super::*;
 
-    singleflight_core::conformance_suite!(rig(|clock| MemoryBackend::builder().clock(clock).build()));
+    singleflight_core::conformance_suite!(in_process(|clock| MemoryBackend::builder().clock(clock).build()));
 }
 
 mod bytes {
     use super::*;
 
-    singleflight_core::conformance_suite!(rig(BytesBackend::new));
+    singleflight_core::conformance_suite!(in_process(BytesBackend::new));
+}
+
+/// In one test: what it shows is that nothing is changed on the way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_way_that_is_not_disturbed_is_as_the_backend_behind_it() {
+    for check in conformance::checks() {
+        check.run(&in_process(|clock| FaultyBackend::new(BytesBackend::new(clock))).await).await;
+    }
 }
 
 mod noop {
     use super::*;
 
-    singleflight_core::conformance_suite!(rig(|_| NoopBackend), keeps nothing);
+    singleflight_core::conformance_suite!(in_process(|_| NoopBackend), keeps nothing);
 }
 
 mod mutants {
@@ -56,7 +38,7 @@ mod mutants {
     async fn noticed(fault: Fault) -> Vec<&'static str> {
         let mut noticed = Vec::new();
         for check in conformance::checks() {
-            let rig = rig(|clock| Mutant::new(fault, clock)).await;
+            let rig = in_process(|clock| Mutant::new(fault, clock)).await;
             if tokio::spawn(async move { check.run(&rig).await }).await.is_err() {
                 noticed.push(check.name());
             }

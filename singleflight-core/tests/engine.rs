@@ -72,3 +72,13 @@ async fn the_current_engine_is_the_one_in_scope_else_the_processs() {
     let process = backend(&SingleFlight::current());
     assert!(process == backend(&SingleFlight::current()) && process != backend(&outer));
 }
+
+/// As a `main` that ends with it shows it.
+#[test]
+fn a_second_engine_is_refused_in_words() {
+    // The first may be another test's.
+    let _ = SingleFlight::in_memory().install();
+    let error = SingleFlight::in_memory().install().unwrap_err();
+    let shown = "InstallError(the process has an engine already: install one at start-up, before the first annotated call)";
+    assert_eq!(format!("{error:?}"), shown);
+}

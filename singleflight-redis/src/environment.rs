@@ -86,11 +86,16 @@ async fn from_values(
                 "`{NAMESPACE_VARIABLE}` and `?namespace=` of `{BACKEND_VARIABLE}` differ; set one of them"
             )));
         }
-        (here, there) => here.or(there).filter(|namespace| !namespace.is_empty()),
+        (here, there) => here.or(there),
     };
-    let namespace = namespace.ok_or_else(|| {
+    let namespace = namespace.filter(|namespace| !namespace.is_empty()).ok_or_else(|| {
+        let what = match (target.namespace.as_deref(), namespace) {
+            (Some(_), _) => "the `namespace` of its URL is empty".to_owned(),
+            (None, Some(_)) => format!("`{NAMESPACE_VARIABLE}` is empty"),
+            (None, None) => format!("`{NAMESPACE_VARIABLE}` is not set"),
+        };
         wrong(format!(
-            "`{BACKEND_VARIABLE}` names a server and `{NAMESPACE_VARIABLE}` is not set: give each service a name of its \
+            "`{BACKEND_VARIABLE}` names a server and {what}: give each service a name of its \
              own, so that two on one server never share values; or add `?namespace=` to the URL"
         ))
     })?;
@@ -118,7 +123,8 @@ mod tests {
             ("memcached://secret", Some("n"), "`redis://"),
             ("redis+sentinel://:secret@host", Some("n"), "no name of a primary"),
             ("redis://:secret@host", None, "`SINGLEFLIGHT_NAMESPACE` is not set"),
-            ("redis://:secret@host", Some(""), "`SINGLEFLIGHT_NAMESPACE` is not set"),
+            ("redis://:secret@host", Some(""), "`SINGLEFLIGHT_NAMESPACE` is empty"),
+            ("redis://:secret@host?namespace=", None, "`namespace` of its URL is empty"),
             ("redis://:secret@host?namespace=a", Some("b"), "differ"),
             ("", None, "`memory:` or `noop:`"),
         ] {

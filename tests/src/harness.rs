@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use singleflight_core::testing::{BytesBackend, Fault, Mutant};
+use singleflight_core::testing::{BytesBackend, Fault, FaultyBackend, Mutant};
 use singleflight_core::{
     Clock, LeaseBackend, LockTtl, MemoryBackend, Policy, SingleFlight, SingleFlightBuilder,
 };
 use tokio::task::JoinHandle;
 
 use crate::source::{LoadError, SITE, Source};
-use crate::way::{self, Way};
+use crate::way;
 
 /// A backend under test. Each test has one to itself.
 ///
@@ -44,7 +44,7 @@ pub struct Process {
     /// The engine.
     pub flights: SingleFlight,
     /// Its way to the backend.
-    pub way: Arc<Way>,
+    pub way: Arc<FaultyBackend>,
 }
 
 impl dyn Harness + '_ {
@@ -56,7 +56,7 @@ impl dyn Harness + '_ {
 
     /// Another process of the fleet, whose engine is made with these settings.
     pub fn process_with(&self, set: impl FnOnce(SingleFlightBuilder) -> SingleFlightBuilder) -> Process {
-        let way = Arc::new(Way::to(self.backend()));
+        let way = way::to(self.backend());
         let builder = SingleFlight::builder().backend(way.clone()).namespace(self.namespace()).jitter(false);
         Process { flights: set(self.prepare(builder)).build(), way }
     }

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`harness`] | what a backend under test must offer, and the in-process ones |
-//! | [`way`] | one process's way to the backend, which a test can disturb |
+//! | [`way`] | what goes on between the processes of a test and their backends |
 //! | [`server`] | Redis and Valkey servers that tests start and end |
 //! | [`cluster`], [`sentinel`], [`tls`] | the same in greater numbers, or by TLS |
 //! | [`source`] | what is loaded: it counts, and stands still when told to |

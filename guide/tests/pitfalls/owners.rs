@@ -88,7 +88,7 @@ async fn whoever_asks_for_a_lease_is_told_of_a_fresh_value() {
     let server = Server::start();
     let (first, second) = (process(&server).await, process(&server).await);
     let source = Source::quick();
-    let gate = first.way.hold(Method::Read, Moment::After);
+    let gate = first.way.on(Method::Read).at(Moment::After).hold();
     let slow = first.spawn(leased(LONG), &source);
     gate.reached().await;
     assert_eq!(second.call(leased(LONG), &source).await.unwrap(), 1);

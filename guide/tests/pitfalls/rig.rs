@@ -11,7 +11,7 @@ use singleflight_core::{LockTtl, Policy, SingleFlight};
 use singleflight_redis::RedisBackend;
 use singleflight_tests::harness::{Process, pass, within};
 use singleflight_tests::server::Server;
-use singleflight_tests::way::Way;
+use singleflight_tests::way;
 
 /// What comes at all has come by then, however busy the machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -35,7 +35,7 @@ pub(crate) async fn connection(server: &Server) -> MultiplexedConnection {
 pub(crate) async fn process(server: &Server) -> Process {
     let patient = RedisBackend::builder(&server.url()).dial_timeout(PATIENCE).response_timeout(PATIENCE);
     let backend = patient.connect().await.expect("the server can be reached");
-    let way = Arc::new(Way::to(Arc::new(backend)));
+    let way = way::to(Arc::new(backend));
     let flights = SingleFlight::builder().backend(way.clone()).namespace("guide").jitter(false).build();
     Process { flights, way }
 }

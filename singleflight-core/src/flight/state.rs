@@ -137,6 +137,12 @@ impl<C: Crew> State<C> {
         (at, if early { self.watch.waker.take() } else { None })
     }
 
+    /// How many followers wait.
+    #[cfg(feature = "test-util")]
+    pub(super) fn waiting(&self) -> usize {
+        self.seats.iter().filter(|(_, seat)| seat.standing == Standing::Waiting).count()
+    }
+
     #[cfg(test)]
     pub(super) fn line_len(&self) -> usize {
         self.line.len()

@@ -20,6 +20,9 @@ pub(crate) struct FlightTable<C: Crew> {
     crew: C,
     /// The origin of [`Flight::heard`].
     pub(super) origin: Instant,
+    /// Tells tests that someone has sat down.
+    #[cfg(feature = "test-util")]
+    seated: tokio::sync::Notify,
 }
 
 /// Nearly always one flight per key; more where functions share a template.
@@ -57,7 +60,14 @@ impl<C: Crew> FlightTable<C> {
 
     pub(crate) fn new(crew: C, now: Instant) -> Arc<Self> {
         let shards = (0..Self::SHARDS).map(|_| Mutex::default()).collect();
-        Arc::new(Self { shards, hasher: RandomState::new(), crew, origin: now })
+        Arc::new(Self {
+            shards,
+            hasher: RandomState::new(),
+            crew,
+            origin: now,
+            #[cfg(feature = "test-util")]
+            seated: tokio::sync::Notify::new(),
+        })
     }
 
     pub(crate) fn crew(&self) -> &C {
@@ -100,6 +110,8 @@ impl<C: Crew> FlightTable<C> {
             self.crew.watch(Watchdog::new(flight.clone()));
         }
         wake(watchdog.into_iter().collect());
+        #[cfg(feature = "test-util")]
+        self.seated.notify_waiters();
         Joined::Follow(Follow::new(flight, at))
     }
 
@@ -149,6 +161,41 @@ impl<C: Crew> FlightTable<C> {
     /// How many flights are in the table.
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).values().map(SmallVec::len).sum::<usize>()).sum()
+    }
+}
+
+#[cfg(feature = "test-util")]
+impl<C: Crew> FlightTable<C> {
+    /// Waits until as many followers wait in the flights of `key`.
+    pub(crate) async fn until_followers(&self, key: &str, n: usize) {
+        loop {
+            let mut seated = std::pin::pin!(self.seated.notified());
+            // Before the look, so that whoever sits down in between is noticed.
+            seated.as_mut().enable();
+            if self.followers(key) >= n {
+                return;
+            }
+            seated.await;
+        }
+    }
+
+    /// How many followers wait in the flights of `key`.
+    pub(crate) fn followers(&self, key: &str) -> usize {
+        lock(self.shard(key)).get(key).map_or(0, Self::waiting)
+    }
+
+    /// The keys of all flights, each with how many followers wait.
+    pub(crate) fn keys(&self) -> Vec<(Arc<str>, usize)> {
+        let mut keys: Vec<_> = Vec::new();
+        for shard in &self.shards {
+            keys.extend(lock(shard).iter().map(|(key, flights)| (key.clone(), Self::waiting(flights))));
+        }
+        keys.sort();
+        keys
+    }
+
+    fn waiting(flights: &SmallVec<[Arc<Flight<C>>; 1]>) -> usize {
+        flights.iter().map(|flight| lock(&flight.state).waiting()).sum()
     }
 }
 

@@ -1,15 +1,36 @@
 //! The suite that every backend must pass: what [`LeaseBackend`] says, as checks.
 //!
-//! Implement [`Harness`] for a test rig and let [`conformance_suite!`](crate::conformance_suite) make one test of each
-//! check, in a module named for the backend. The crate that does so needs tokio's `macros` and `rt-multi-thread`.
+//! [`conformance_suite!`](crate::conformance_suite) makes one test of each check, in a module named for the backend, with
+//! one line. The crate that has it needs tokio's `macros` and `rt-multi-thread`.
+//!
+//! ```
+//! # use singleflight_core::MemoryBackend as OurBackend;
+//! use singleflight_core::testing::conformance;
+//!
+//! mod in_process {
+//!     # use super::*;
+//!     // For a backend that takes its time from a `Clock`: nothing is waited for.
+//!     singleflight_core::conformance_suite!(conformance::in_process(|clock| OurBackend::builder().clock(clock).build()));
+//! }
+//!
+//! mod on_a_server {
+//!     # use super::*;
+//!     # async fn connect() -> OurBackend { OurBackend::new() }
+//!     // For one that has a time of its own.
+//!     singleflight_core::conformance_suite!(conformance::in_real_time(connect()));
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! Anything else is a [`Harness`] of your own: one that keeps a server running for as long as the check does, say.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use std::time::Duration;
-//! use singleflight_core::testing::conformance::Harness;
-//! use singleflight_core::{Clock, LeaseBackend, ManualClock, MemoryBackend};
+//! use singleflight_core::testing::conformance::{self, Harness};
+//! use singleflight_core::{LeaseBackend, MemoryBackend};
 //!
-//! struct Rig(Arc<MemoryBackend>, ManualClock);
+//! struct Rig(Arc<MemoryBackend>);
 //!
 //! #[async_trait::async_trait]
 //! impl Harness for Rig {
@@ -17,19 +38,14 @@
 //!         self.0.clone()
 //!     }
 //!     async fn pass(&self, time: Duration) {
-//!         self.1.advance(time);
+//!         tokio::time::sleep(time).await;
 //!     }
 //! }
 //!
-//! async fn rig() -> Rig {
-//!     let (clock, hand) = Clock::manual();
-//!     Rig(Arc::new(MemoryBackend::builder().clock(clock).build()), hand)
-//! }
-//!
-//! mod memory {
-//!     singleflight_core::conformance_suite!(super::rig());
-//! }
-//! # fn main() {}
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! let rig = Rig(Arc::new(MemoryBackend::new()));
+//! conformance::check("p05_invalidate_voids_the_lease", &rig).await; // one check, by name
+//! # }
 //! ```
 //!
 //! The names say which promise is checked. A backend that keeps nothing ([`Medium::Nothing`]) is held only to what it
@@ -43,6 +59,7 @@ mod entries;
 mod failures;
 mod leases;
 mod race;
+mod ready;
 mod unowned;
 mod watches;
 
@@ -54,6 +71,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
+pub use self::ready::{InProcess, InRealTime, in_process, in_real_time};
 use self::{entries::*, failures::*, leases::*, race::*, unowned::*, watches::*};
 use crate::backend::{Acquire, Acquired, LeaseBackend, Medium, Publish, Published, Token};
 use crate::entry::{Entry, Kind, Payload, Stamp};

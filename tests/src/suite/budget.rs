@@ -139,7 +139,7 @@ pub async fn p19_who_is_overdue_asks_no_more(harness: &dyn Harness) {
     source.began().await;
     b.call(policy, &source).await.unwrap_err();
     // Once before it watched, and once after: what happened in between would be missed.
-    assert_eq!(b.way.calls(Method::Acquire), 2);
+    assert_eq!(b.way.calls()[Method::Acquire], 2);
     source.let_through(1);
     leader.await.unwrap().unwrap();
 }

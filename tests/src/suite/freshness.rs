@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use singleflight_core::testing::{Method, Moment};
+use singleflight_core::testing::Method;
 use singleflight_core::{Clock, Losers};
 
 use tokio::time::Instant;
@@ -67,7 +67,7 @@ pub async fn p18_a_stale_answer_posts_nothing(harness: &dyn Harness) {
     let refresh = a.spawn(soft(), &slow);
     slow.began().await;
     assert_eq!(b.call(soft(), &slow).await.unwrap(), 1);
-    assert_eq!((b.way.calls(Method::Acquire), b.way.calls(Method::Post)), (1, 0));
+    assert_eq!((b.way.calls()[Method::Acquire], b.way.calls()[Method::Post]), (1, 0));
     slow.let_through(1);
     refresh.await.unwrap().unwrap();
 }
@@ -133,7 +133,7 @@ pub async fn p18_a_refresh_adopts_a_newer_value(harness: &dyn Harness) {
     a.call(soft(), &source).await.unwrap();
     pass(11 * LEASE).await;
     source.set(2);
-    let gate = a.way.hold(Method::Acquire, Moment::Before);
+    let gate = a.way.on(Method::Acquire).hold();
     let late = a.spawn(soft(), &source);
     gate.reached().await;
     assert_eq!(b.call(soft(), &source).await.unwrap(), 2);

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use super::leases::Unwritable;
 use crate::harness::{Harness, KEY, LEASE, Process, all, pass, plain, settle, soft, within};
 use crate::source::{LoadError, Source};
-use crate::way::Gate;
+use singleflight_core::testing::Gate;
 
 /// A load that read 1 is under way; the row becomes 2; `by` invalidates. Whoever comes afterwards, in either process,
 /// gets 2, before and after the first load ends.
@@ -128,7 +128,7 @@ pub async fn p05_a_stale_copy_does_not_survive_an_invalidation(harness: &dyn Har
 pub async fn p05_a_question_asked_again_is_not_for_an_older_load(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
     let source = Source::quick();
-    let gate = a.way.hold(Method::Acquire, Moment::After);
+    let gate = a.way.on(Method::Acquire).at(Moment::After).hold();
     let first = a.spawn(plain(), &source);
     gate.reached().await;
     let next = a.spawn(plain(), &source);
@@ -150,7 +150,7 @@ pub async fn p05_a_question_asked_again_is_not_for_an_older_load(harness: &dyn H
 pub async fn p05_a_question_heard_late_does_not_bring_an_older_load_back(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
     let source = Source::gated();
-    let late = a.way.delay_question();
+    let late = a.way.hold_question();
     let first = a.spawn(plain(), &source);
     late.reached().await;
     let next = a.spawn(plain(), &source);
@@ -191,7 +191,7 @@ pub async fn p06_newcomers_do_not_join_the_older_flight(harness: &dyn Harness) {
 pub async fn p06_newcomers_do_not_join_a_flight_begun_meanwhile(harness: &dyn Harness) {
     let a = harness.process();
     let (old, new) = (Source::gated(), Source::quick());
-    let gate = a.way.hold(Method::Invalidate, Moment::Before);
+    let gate = a.way.on(Method::Invalidate).hold();
     let flights = a.flights.clone();
     let invalidation = tokio::spawn(async move { flights.invalidate(KEY).await });
     gate.reached().await;
@@ -243,7 +243,7 @@ async fn who_joins_now_looks_again(
 pub async fn p06_who_joins_between_a_publish_and_its_answer_looks_again(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
     let source = Source::quick();
-    let gate = a.way.hold(Method::Publish, Moment::After);
+    let gate = a.way.on(Method::Publish).at(Moment::After).hold();
     let first = a.spawn(plain(), &source);
     gate.reached().await;
     who_joins_now_looks_again((&a, &b), gate, first, &source).await;
@@ -253,7 +253,7 @@ pub async fn p06_who_joins_between_a_publish_and_its_answer_looks_again(harness:
 pub async fn p06_who_joins_between_a_release_and_its_answer_looks_again(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
     let source = Source::quick();
-    let gate = a.way.hold(Method::Abandon, Moment::After);
+    let gate = a.way.on(Method::Abandon).at(Moment::After).hold();
     let call = || {
         let (flights, source) = (a.flights.clone(), source.clone());
         tokio::spawn(async move {
@@ -280,8 +280,12 @@ pub async fn p06_who_joins_between_a_release_and_its_answer_looks_again(harness:
 pub async fn p06_who_joins_between_a_failed_publish_and_its_answer_looks_again(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
     let source = Source::quick();
-    a.way.fail(Method::Publish, Moment::After, singleflight_core::error::BackendErrorKind::Refused, 1);
-    let gate = a.way.hold(Method::Publish, Moment::After);
+    a.way
+        .on(Method::Publish)
+        .at(Moment::After)
+        .times(1)
+        .fail(singleflight_core::error::BackendErrorKind::Refused);
+    let gate = a.way.on(Method::Publish).at(Moment::After).hold();
     let first = a.spawn(plain(), &source);
     gate.reached().await;
     who_joins_now_looks_again((&a, &b), gate, first, &source).await;
@@ -292,7 +296,7 @@ pub async fn p06_who_joins_between_a_look_and_its_answer_looks_again(harness: &d
     let (a, b) = (harness.process(), harness.process());
     let source = Source::quick();
     b.call(plain(), &source).await.unwrap();
-    let gate = a.way.hold(Method::Read, Moment::After);
+    let gate = a.way.on(Method::Read).at(Moment::After).hold();
     let first = a.spawn(plain(), &source);
     settle().await;
     who_joins_now_looks_again((&a, &b), gate, first, &source).await;

@@ -153,11 +153,11 @@ pub async fn p12_a_parked_refresh_is_taken_over(harness: &dyn Harness) {
 /// A leader that waits for the store's answer is alive, however long that takes: nobody asks in its place.
 pub async fn p12_a_leader_that_waits_for_an_answer_is_not_deposed(harness: &dyn Harness) {
     let (a, source) = (harness.process(), Source::quick());
-    let gate = a.way.hold(Method::Acquire, Moment::Before);
+    let gate = a.way.on(Method::Acquire).hold();
     let calls = a.spawn_many(3, plain(), &source);
     gate.reached().await;
     pass(5 * LEASE).await;
-    assert_eq!((a.way.calls(Method::Acquire), a.flights.statistics().total.takeovers), (1, 0));
+    assert_eq!((a.way.calls()[Method::Acquire], a.flights.statistics().total.takeovers), (1, 0));
     drop(gate);
     all(calls).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
     assert_eq!(source.loads(), 1);
@@ -222,7 +222,7 @@ pub async fn p16_a_dropped_leader_hands_over_in_the_body(harness: &dyn Harness) 
 pub async fn p16_a_dropped_leader_hands_over_while_it_asks(harness: &dyn Harness) {
     for moment in [Moment::Before, Moment::After] {
         let (a, source) = (harness.process(), Source::quick());
-        let gate = a.way.hold(Method::Acquire, moment);
+        let gate = a.way.on(Method::Acquire).at(moment).hold();
         let leader = a.spawn(plain(), &source);
         gate.reached().await;
         let calls = a.spawn_many(5, plain(), &source);
@@ -244,7 +244,7 @@ pub async fn p16_a_dropped_leader_hands_over_while_it_asks(harness: &dyn Harness
 pub async fn p16_a_dropped_leader_hands_over_its_value(harness: &dyn Harness) {
     for moment in [Moment::Before, Moment::After] {
         let (a, source) = (harness.process(), Source::gated());
-        let gate = a.way.hold(Method::Publish, moment);
+        let gate = a.way.on(Method::Publish).at(moment).hold();
         let leader = a.spawn(plain(), &source);
         source.began().await;
         let calls = a.spawn_many(5, plain(), &source);

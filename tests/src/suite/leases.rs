@@ -12,7 +12,7 @@ use crate::source::{LoadError, Source};
 /// Nobody else asks for it, but the lease is over: its load stores nothing.
 pub async fn p04_a_load_that_outlives_its_lease_stores_nothing(harness: &dyn Harness) {
     let (process, source) = (harness.process(), Source::gated());
-    let stuck = process.way.hold(Method::Renew, Moment::Before);
+    let stuck = process.way.on(Method::Renew).hold();
     let old = process.spawn(plain(), &source);
     source.began().await;
     stuck.reached().await;
@@ -30,7 +30,7 @@ pub async fn p04_a_load_that_outlives_its_lease_stores_nothing(harness: &dyn Har
 pub async fn p07_an_unowned_release_is_no_error_and_frees_nothing(harness: &dyn Harness) {
     let (a, b, c) = (harness.process(), harness.process(), harness.process());
     let (old, new) = (Source::gated(), Source::gated());
-    let stuck = a.way.hold(Method::Renew, Moment::Before);
+    let stuck = a.way.on(Method::Renew).hold();
     let first = a.spawn(plain(), &old);
     old.began().await;
     stuck.reached().await;
@@ -52,7 +52,7 @@ pub async fn p07_a_late_publish_leaves_the_new_lease_alone(harness: &dyn Harness
     let (a, b, c) = (harness.process(), harness.process(), harness.process());
     let (old, new) = (Source::gated(), Source::gated());
     new.set(2);
-    let stuck = a.way.hold(Method::Renew, Moment::Before);
+    let stuck = a.way.on(Method::Renew).hold();
     let first = a.spawn(plain(), &old);
     old.began().await;
     stuck.reached().await;
@@ -143,7 +143,7 @@ pub async fn p08_a_value_that_cannot_be_encoded_frees_the_lease(harness: &dyn Ha
 /// Freed where the store refuses the write: *FusionCache #646*.
 pub async fn p08_a_write_that_is_refused_frees_the_lease(harness: &dyn Harness) {
     let (process, source) = (harness.process(), Source::gated());
-    process.way.fail(Method::Publish, Moment::Before, BackendErrorKind::Refused, 1);
+    process.way.on(Method::Publish).times(1).fail(BackendErrorKind::Refused);
     let calls = process.spawn_many(5, plain(), &source);
     source.began().await;
     settle().await;
@@ -156,7 +156,7 @@ pub async fn p08_a_write_that_is_refused_frees_the_lease(harness: &dyn Harness) 
 /// The grant was made and nobody heard: it is given back by its token.
 pub async fn p10_a_grant_that_nobody_heard_of_is_given_back(harness: &dyn Harness) {
     let (process, source) = (harness.process(), Source::quick());
-    process.way.fail(Method::Acquire, Moment::After, BackendErrorKind::Timeout, 1);
+    process.way.on(Method::Acquire).at(Moment::After).times(1).fail(BackendErrorKind::Timeout);
     assert_eq!(process.call(plain(), &source).await.unwrap(), 1);
     harness.freed().await;
     let fresh = harness.process();
@@ -167,7 +167,7 @@ pub async fn p10_a_grant_that_nobody_heard_of_is_given_back(harness: &dyn Harnes
 /// The same when the caller is gone before the answer.
 pub async fn p10_a_question_that_is_dropped_leaves_no_lease(harness: &dyn Harness) {
     let (process, source) = (harness.process(), Source::quick());
-    let gate = process.way.hold(Method::Acquire, Moment::After);
+    let gate = process.way.on(Method::Acquire).at(Moment::After).hold();
     let call = process.spawn(plain(), &source);
     gate.reached().await;
     assert_eq!(harness.leases().await, 1);
@@ -181,7 +181,7 @@ pub async fn p10_a_question_that_is_dropped_leaves_no_lease(harness: &dyn Harnes
 /// A publish whose answer was lost is asked again, and recognised.
 pub async fn p03_a_publish_whose_answer_was_lost_is_repeated(harness: &dyn Harness) {
     let (process, source) = (harness.process(), Source::quick());
-    process.way.fail(Method::Publish, Moment::After, BackendErrorKind::Timeout, 1);
+    process.way.on(Method::Publish).at(Moment::After).times(1).fail(BackendErrorKind::Timeout);
     assert_eq!(process.call(plain(), &source).await.unwrap(), 1);
     harness.freed().await;
     assert_eq!(process.call(plain(), &source).await.unwrap(), 1);
@@ -194,10 +194,10 @@ pub async fn p03_a_publish_whose_answer_was_lost_is_repeated(harness: &dyn Harne
 /// Where the backend is out of reach, its caller does not wait for a second step that is to fail as well.
 pub async fn p26_a_publish_in_vain_is_not_followed_by_another_step(harness: &dyn Harness) {
     let (process, source) = (harness.process(), Source::quick());
-    process.way.fail(Method::Publish, Moment::Before, BackendErrorKind::Unavailable, 1);
+    process.way.on(Method::Publish).times(1).fail(BackendErrorKind::Unavailable);
     assert_eq!(process.call(plain(), &source).await.unwrap(), 1);
-    assert_eq!((process.way.calls(Method::Publish), process.way.calls(Method::Abandon)), (1, 0));
-    assert_eq!(process.way.calls(Method::Post), 1, "the lease is given back without waiting");
+    assert_eq!((process.way.calls()[Method::Publish], process.way.calls()[Method::Abandon]), (1, 0));
+    assert_eq!(process.way.calls()[Method::Post], 1, "the lease is given back without waiting");
     harness.freed().await;
 }
 
@@ -205,7 +205,7 @@ pub async fn p26_a_publish_in_vain_is_not_followed_by_another_step(harness: &dyn
 pub async fn p03_a_publish_that_was_lost_is_repeated(harness: &dyn Harness) {
     let (process, other) = (harness.process(), harness.process());
     let source = Source::quick();
-    process.way.fail(Method::Publish, Moment::Before, BackendErrorKind::Timeout, 1);
+    process.way.on(Method::Publish).times(1).fail(BackendErrorKind::Timeout);
     assert_eq!(process.call(plain(), &source).await.unwrap(), 1);
     assert_eq!(other.call(plain(), &source).await.unwrap(), 1);
     assert_eq!(source.loads(), 1);

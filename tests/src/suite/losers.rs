@@ -32,7 +32,7 @@ pub async fn p18_losers_that_fail_wait_for_the_answer_to_a_publish(harness: &dyn
     let a = harness.process();
     let policy = plain().losers(Losers::Fail);
     let source = Source::quick();
-    let gate = a.way.hold(Method::Publish, Moment::After);
+    let gate = a.way.on(Method::Publish).at(Moment::After).hold();
     let leader = a.spawn(policy, &source);
     gate.reached().await;
     let loser = a.spawn(policy, &source);

@@ -15,10 +15,10 @@ fn near(harness: &dyn Harness) -> Process {
 }
 
 /// What the call gives, and how many steps it asked of the backend.
-async fn seen(process: &Process, source: &Arc<Source>) -> (u64, usize) {
-    let before = process.way.total();
+async fn seen(process: &Process, source: &Arc<Source>) -> (u64, u64) {
+    let before = process.way.calls().total();
     let value = process.call(soft(), source).await.unwrap();
-    (value, process.way.total() - before)
+    (value, process.way.calls().total() - before)
 }
 
 /// Waits until the process hears of changes, and has a copy.
@@ -116,7 +116,7 @@ pub async fn p05_an_answer_overtaken_by_an_invalidation_is_no_copy(harness: &dyn
         settle().await;
         a.call(soft(), &source).await.unwrap();
         settle().await;
-        let gate = b.way.hold(Method::Read, Moment::After);
+        let gate = b.way.on(Method::Read).at(Moment::After).hold();
         let reader = b.spawn(soft(), &source);
         gate.reached().await;
         source.set(value);
@@ -133,7 +133,7 @@ pub async fn p05_a_lost_subscription_drops_the_copies(harness: &dyn Harness) {
     let (a, b) = (harness.process(), near(harness));
     let source = Source::quick();
     hears(&b, &source).await;
-    b.way.set_feed_deaf(true);
+    b.way.set_deaf(true);
     settle().await;
     assert_eq!(seen(&b, &source).await, (1, 1), "the copy is gone");
     assert_eq!(seen(&b, &source).await, (1, 0), "and there is another");
@@ -141,7 +141,7 @@ pub async fn p05_a_lost_subscription_drops_the_copies(harness: &dyn Harness) {
     a.invalidate().await;
     pass(LEASE).await;
     assert_eq!(b.call(soft(), &source).await.unwrap(), 2, "which did not live long");
-    b.way.set_feed_deaf(false);
+    b.way.set_deaf(false);
     settle().await;
     hears(&b, &source).await;
     assert_eq!(seen(&b, &source).await, (2, 0));

@@ -1,7 +1,7 @@
 //! P13: leases that are renewed, or lost meanwhile.
 
 use singleflight_core::error::BackendErrorKind;
-use singleflight_core::testing::{Method, Moment};
+use singleflight_core::testing::Method;
 
 use crate::harness::{Harness, LEASE, all, pass, plain, settle, within};
 use crate::source::Source;
@@ -28,7 +28,7 @@ pub async fn p13_a_lost_lease_is_noticed_and_followers_look_again(harness: &dyn 
 pub async fn p13_a_transient_error_does_not_lose_the_lease(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
     let source = Source::slow(4 * LEASE);
-    a.way.fail(Method::Renew, Moment::Before, BackendErrorKind::Refused, 2);
+    a.way.on(Method::Renew).times(2).fail(BackendErrorKind::Refused);
     let first = a.spawn(plain(), &source);
     source.began().await;
     let second = b.spawn(plain(), &source);
@@ -42,7 +42,7 @@ pub async fn p13_renewal_that_fails_for_a_whole_ttl_gives_up(harness: &dyn Harne
     let (a, b) = (harness.process(), harness.process());
     let (old, new) = (Source::gated(), Source::quick());
     new.set(2);
-    a.way.fail(Method::Renew, Moment::Before, BackendErrorKind::Refused, 1000);
+    a.way.on(Method::Renew).times(1000).fail(BackendErrorKind::Refused);
     let leader = a.spawn(plain(), &old);
     old.began().await;
     let (here, there) = (a.spawn(plain(), &new), b.spawn(plain(), &new));
@@ -51,7 +51,7 @@ pub async fn p13_renewal_that_fails_for_a_whole_ttl_gives_up(harness: &dyn Harne
     old.let_through(1);
     assert_eq!(leader.await.unwrap().unwrap(), 1);
     assert_eq!(a.call(plain(), &new).await.unwrap(), 2);
-    let asked = a.way.calls(Method::Renew);
+    let asked = a.way.calls()[Method::Renew];
     pass(5 * LEASE).await;
-    assert_eq!(a.way.calls(Method::Renew), asked, "and stops");
+    assert_eq!(a.way.calls()[Method::Renew], asked, "and stops");
 }

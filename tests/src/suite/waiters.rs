@@ -1,7 +1,7 @@
 //! P14, P20, P22–P24: those who wait, and what is left of them.
 
 use singleflight_core::LockTtl;
-use singleflight_core::testing::{Method, Moment};
+use singleflight_core::testing::Method;
 use tokio::runtime::Handle;
 
 use crate::harness::{Harness, LEASE, all, pass, plain, settle, unhurried, within};
@@ -30,7 +30,7 @@ pub async fn p14_a_fill_that_takes_many_leases_is_one(harness: &dyn Harness) {
     assert_eq!(source.loads(), 1);
     let renewals: u64 = processes.iter().map(|process| process.flights.statistics().total.renewals).sum();
     assert!((40..=62).contains(&renewals), "three in a TTL: {renewals}");
-    let asked: usize = processes.iter().map(|process| process.way.calls(Method::Acquire)).sum();
+    let asked: u64 = processes.iter().map(|process| process.way.calls()[Method::Acquire]).sum();
     assert!(asked < 100, "{asked} questions for the lease");
     assert_eq!(processes.iter().map(|p| p.flights.statistics().total.waits).sum::<u64>(), 2);
 }
@@ -39,7 +39,7 @@ pub async fn p14_a_fill_that_takes_many_leases_is_one(harness: &dyn Harness) {
 pub async fn p14_the_store_is_looked_at_again_under_the_lease(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
     let source = Source::quick();
-    let gate = a.way.hold(Method::Acquire, Moment::Before);
+    let gate = a.way.on(Method::Acquire).hold();
     let late = a.spawn(plain(), &source);
     gate.reached().await;
     b.call(plain(), &source).await.unwrap();
@@ -69,7 +69,7 @@ pub async fn p20_a_lost_notification_costs_time_only(harness: &dyn Harness) {
 pub async fn p20_without_a_watch_it_is_polled(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
     let source = Source::gated();
-    b.way.fail(Method::Watch, Moment::Before, singleflight_core::error::BackendErrorKind::Refused, 100);
+    b.way.on(Method::Watch).times(100).fail(singleflight_core::error::BackendErrorKind::Refused);
     let leader = a.spawn(plain(), &source);
     source.began().await;
     let waiter = b.spawn(plain(), &source);
@@ -77,7 +77,7 @@ pub async fn p20_without_a_watch_it_is_polled(harness: &dyn Harness) {
     source.let_through(1);
     leader.await.unwrap().unwrap();
     assert_eq!(within(LEASE, waiter).await.unwrap().unwrap(), 1);
-    assert!(b.way.calls(Method::Acquire) < 60, "{}", b.way.calls(Method::Acquire));
+    assert!(b.way.calls()[Method::Acquire] < 60, "{}", b.way.calls()[Method::Acquire]);
 }
 
 /// The value is published while the watch is being begun: *watch, then look, then sleep*.
@@ -86,7 +86,7 @@ pub async fn p20_what_happens_while_the_watch_begins_is_not_missed(harness: &dyn
     let source = Source::gated();
     let leader = a.spawn(plain(), &source);
     source.began().await;
-    let gate = b.way.hold(Method::Watch, Moment::Before);
+    let gate = b.way.on(Method::Watch).hold();
     let waiter = b.spawn(plain(), &source);
     gate.reached().await;
     source.let_through(1);
@@ -174,7 +174,7 @@ pub async fn p24_a_hit_runs_no_body(harness: &dyn Harness) {
     assert_eq!(source.loads(), 1);
     let (here, there) = (a.flights.statistics().total, b.flights.statistics().total);
     assert_eq!((here.hits, here.fills, there.hits, there.fills), (100, 1, 100, 0));
-    assert_eq!(b.way.calls(Method::Acquire), 0, "and asks for no lease");
+    assert_eq!(b.way.calls()[Method::Acquire], 0, "and asks for no lease");
 }
 
 /// Nor does a hit by many at once.
