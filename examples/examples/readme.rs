@@ -1,6 +1,7 @@
 //! The code of the README, which quotes it; `tests/readme.rs` compares the two.
 
 use serde::{Deserialize, Serialize};
+use singleflight_core::testing::Kit;
 use singleflight_core::{FlightError, SingleFlight, control, invalidates, single_flight};
 
 type UserId = u64;
@@ -71,6 +72,13 @@ async fn by_hand() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+async fn tested() {
+    let kit = Kit::new();
+    assert_eq!(kit.scope(Repo.price("tea")).await, Some(3));
+    assert_eq!(kit.scope(Repo.price("tea")).await, Some(3));
+    kit.assert("price").fills(1).hits(1);
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut repo = Repo;
@@ -78,5 +86,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{:?}", repo.price("tea").await);
     repo.set_price("tea", 4).await?;
     println!("{} {:?}", count("users").await?, count("").await.err());
+    tested().await;
     by_hand().await
 }
