@@ -9,8 +9,8 @@ use crate::load::{Load, fresh_key};
 use crate::machine;
 use crate::peer::Peer;
 use crate::peers::{
-    Amalgam, CAPACITY, Cached, CachedByKey, Foyer, Hitbox, MokaGetWith, MokaTryGetWith, Ours, OursByHand,
-    OursSpawned, Quick,
+    Amalgam, AmalgamBounded, CAPACITY, Cached, CachedByKey, Foyer, Hitbox, MokaGetWith, MokaTryGetWith, Ours,
+    OursByHand, OursSpawned, Quick,
 };
 use crate::report::{Table, publish};
 use crate::rounds::{Contender, take_turns};
@@ -27,21 +27,23 @@ pub fn run() -> std::io::Result<()> {
     let before = machine::load();
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let mut contenders = vec![
-        contender::<MokaGetWith>(&runtime),
-        contender::<MokaTryGetWith>(&runtime),
-        contender::<Ours>(&runtime),
-        contender::<OursSpawned>(&runtime),
-        contender::<OursByHand>(&runtime),
-        contender::<Quick>(&runtime),
-        contender::<Cached>(&runtime),
-        contender::<CachedByKey>(&runtime),
-        contender::<Foyer>(&runtime),
-        contender::<Hitbox>(&runtime),
-        contender::<Amalgam>(&runtime),
+        contender::<MokaGetWith>(&runtime, CALLS),
+        contender::<MokaTryGetWith>(&runtime, CALLS),
+        contender::<Ours>(&runtime, CALLS),
+        contender::<OursSpawned>(&runtime, CALLS),
+        contender::<OursByHand>(&runtime, CALLS),
+        contender::<Quick>(&runtime, CALLS),
+        contender::<Cached>(&runtime, CALLS),
+        contender::<CachedByKey>(&runtime, CALLS),
+        contender::<Foyer>(&runtime, CALLS),
+        contender::<Hitbox>(&runtime, CALLS),
+        contender::<Amalgam>(&runtime, CALLS),
+        // Sorts all of its values for each.
+        contender::<AmalgamBounded>(&runtime, 5),
     ];
     let measured = take_turns(&mut contenders, ROUNDS);
     let what = format!(
-        "One caller, one thread, a new key each time, a load that returns at once; caches are full ({CAPACITY} values), so that each call also drops one. {ROUNDS} rounds of {CALLS} calls."
+        "One caller, one thread, a new key each time, a load that returns at once; caches are full ({CAPACITY} values), so that each call also drops one, except where there is no bound (amalgam-cache). {ROUNDS} rounds of {CALLS} calls."
     );
     let head = ["", "ns, median (half are between)", "ratio to moka `get_with`"];
     let mut table = Table::new("A miss", &what, head);
@@ -51,13 +53,13 @@ pub fn run() -> std::io::Result<()> {
     publish("misses", &machine::about(&before), &[table], &measured)
 }
 
-fn contender<P: Peer>(runtime: &Runtime) -> Contender<'_> {
+fn contender<P: Peer>(runtime: &Runtime, calls: usize) -> Contender<'_> {
     let peer = P::new();
-    runtime.block_on(miss(&peer, CAPACITY as usize * 2));
+    runtime.block_on(miss(&peer, CAPACITY as usize + CAPACITY as usize / 10));
     Contender::new(P::NAME, move || {
         let start = Instant::now();
-        runtime.block_on(miss(&peer, CALLS));
-        start.elapsed().as_nanos() as f64 / CALLS as f64
+        runtime.block_on(miss(&peer, calls));
+        start.elapsed().as_nanos() as f64 / calls as f64
     })
 }
 

@@ -91,7 +91,7 @@ fn misses(runtime: &Runtime) -> Vec<Record> {
 fn miss_of<P: Peer>(runtime: &Runtime) -> Record {
     const CALLS: usize = 10_000;
     let peer = P::new();
-    runtime.block_on(miss(&peer, CAPACITY as usize * 2));
+    runtime.block_on(miss(&peer, CAPACITY as usize + CAPACITY as usize / 10));
     let region = Region::new(ALLOCATOR);
     runtime.block_on(miss(&peer, CALLS));
     let stats = region.change();

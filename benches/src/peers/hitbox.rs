@@ -14,7 +14,7 @@ use super::CAPACITY;
 use crate::load::{Answer, Failure, Load};
 use crate::peer::Peer;
 
-#[cached(skip(load))]
+#[cached(prefix = "row", skip(load))]
 async fn find(key: u64, load: Load) -> Result<u64, Failure> {
     load.run(key).await
 }
@@ -44,8 +44,7 @@ impl Peer for Hitbox {
     }
 
     async fn remove(&self, key: u64) {
-        let function = concat!(module_path!(), "::find");
-        let parts = vec![KeyPart::new("fn", Some(function)), KeyPart::new("key", Some(key.to_string()))];
+        let parts = vec![KeyPart::new("fn", Some("row")), KeyPart::new("key", Some(key.to_string()))];
         let removed = self.0.backend().remove(&CacheKey::new("", 0, parts)).await;
         removed.expect("memory is always there");
     }

@@ -8,7 +8,7 @@ mod moka;
 mod ours;
 mod quick;
 
-pub use self::amalgam::Amalgam;
+pub use self::amalgam::{Amalgam, AmalgamBounded};
 pub use self::cached::{Cached, CachedByKey};
 pub use self::foyer::Foyer;
 pub use self::hitbox::Hitbox;
