@@ -196,6 +196,9 @@ impl Request {
                 None
             }
             Followed::Lead(lead) => {
+                // Callers often leave together. One that is about to leave as well does so now, before it has begun a load
+                // in vain; the next in line is no worse off.
+                tokio::task::yield_now().await;
                 self.site.count(Count::Takeover);
                 self.tell(&Event::TakenOver);
                 Approach::new(self, lead, route, course).run(course).await

@@ -297,6 +297,34 @@ pub async fn p16_a_just_promoted_follower_may_be_dropped(harness: &dyn Harness) 
     harness.freed().await;
 }
 
+/// Callers with one deadline leave in a row, each of them leading for a moment: none but the first may begin a load.
+pub async fn p16_callers_that_leave_together_load_once(harness: &dyn Harness) {
+    let (process, source) = (harness.process(), Source::gated());
+    for round in 1..=3 {
+        let leave = Arc::new(tokio::sync::Barrier::new(1 + 20));
+        let calls: Vec<_> = (0..20)
+            .map(|_| {
+                let (mut call, leave) = (call(&process, plain(), &source), leave.clone());
+                tokio::spawn(async move {
+                    tokio::select! {
+                        biased;
+                        _ = &mut call => panic!("nobody is let through"),
+                        _ = leave.wait() => {}
+                    }
+                })
+            })
+            .collect();
+        source.began().await;
+        settle().await;
+        leave.wait().await;
+        for call in calls {
+            call.await.unwrap();
+        }
+        assert_eq!(source.loads(), round, "one for each time that they came");
+        harness.freed().await;
+    }
+}
+
 /// Everyone gives up, again and again, while the key is slow: *moka #59*.
 pub async fn p16_leaders_that_time_out_again_and_again(harness: &dyn Harness) {
     let a = harness.process();

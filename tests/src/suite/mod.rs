@@ -137,6 +137,7 @@ macro_rules! promise_list {
                 p16_a_dropped_leader_hands_over_its_value
                 p16_a_dropped_follower_affects_nobody
                 p16_a_just_promoted_follower_may_be_dropped
+                p16_callers_that_leave_together_load_once
                 p16_leaders_that_time_out_again_and_again
                 p17_a_panic_is_the_leaders_and_an_error_for_the_others;
             leases:
