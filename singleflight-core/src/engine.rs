@@ -16,7 +16,9 @@ use crate::entry::Kind;
 use crate::error::{BackendError, FlightError, FlightErrorKind};
 use crate::fill::Leader;
 use crate::fill_times::AutoLease;
-use crate::flight::{Blocked, Flight, FlightId, FlightTable, Follow, Followed, Joined, Manner, Purpose};
+use crate::flight::{
+    Blocked, Flight, FlightId, FlightTable, Follow, Followed, Joined, Lead, Manner, Purpose,
+};
 use crate::lease::{Failed, Found, Keeper, Outcome};
 use crate::link::Link;
 use crate::lookup::Looked;
@@ -123,7 +125,7 @@ impl Request {
                 return Verdict::Bare;
             }
             let done = match engine.table.join(&id, self.manner(&course, &route)) {
-                Joined::Lead(lead) => Approach::new(self, lead, route, &course).run(&mut course).await,
+                Joined::Lead(lead) => self.approach(lead, route, &mut course).await,
                 Joined::Follow(follow) => self.follow(follow, route, &mut course).await,
                 Joined::Busy => self.lose(&mut course),
             };
@@ -179,6 +181,11 @@ impl Request {
             .any(|frame| frame.flight.is_of(&self.engine.table) && frame.flight.id().key == id.key)
     }
 
+    /// The way to the lease. In a box of its own: of a herd only one goes it, and what each of the others keeps stays small.
+    async fn approach(&self, lead: Lead<Keeper>, route: Route, course: &mut Course) -> Option<Verdict> {
+        Box::pin(Approach::new(self, lead, route, course).run(course)).await
+    }
+
     /// Awaits this process's leader.
     async fn follow(&self, follow: Follow<Keeper>, route: Route, course: &mut Course) -> Option<Verdict> {
         let Some(_blocked) =
@@ -201,7 +208,7 @@ impl Request {
                 tokio::task::yield_now().await;
                 self.site.count(Count::Takeover);
                 self.tell(&Event::TakenOver);
-                Approach::new(self, lead, route, course).run(course).await
+                self.approach(lead, route, course).await
             }
             Followed::Expired => self.overdue(course),
             Followed::Busy => self.lose(course),

@@ -119,7 +119,8 @@ impl Leader {
         self.lease = None;
         self.site.count(Count::Fenced);
         self.site.count(Count::Duplicate);
-        self.tell(&Event::Fenced);
+        let outdated = self.lead.as_ref().is_some_and(|lead| lead.flight().is_detached());
+        self.tell(if outdated { &Event::Outdated } else { &Event::Fenced });
     }
 
     /// Ends the flight with a failure. Nothing here waits, so an error need not be `Send`.

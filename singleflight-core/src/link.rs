@@ -100,10 +100,15 @@ impl Link {
         state.delay = (state.delay * 2).clamp(Self::FIRST_DELAY, Self::LAST_DELAY);
         state.probe_at = Some(far(now, state.delay));
         // Under the lock, so that one outage counts once; before the flag, so that whoever sees it sees the number.
-        if self.is_up() {
+        let was_up = self.is_up();
+        if was_up {
             self.outages.fetch_add(1, Ordering::Release);
         }
         self.down.store(true, Ordering::Release);
+        drop(state);
+        if was_up {
+            crate::trace::backend_away();
+        }
     }
 
     /// Notes that the backend is there; `false` if invalidations are still unsent, and the link then stays down.
@@ -115,7 +120,11 @@ impl Link {
         let forgotten = state.forgotten;
         *state = State { forgotten, ..State::default() };
         self.timeouts.store(0, Ordering::Relaxed);
-        self.down.store(false, Ordering::Release);
+        let was_down = self.down.swap(false, Ordering::AcqRel);
+        drop(state);
+        if was_down {
+            crate::trace::backend_back();
+        }
         true
     }
 
@@ -156,13 +165,19 @@ impl Link {
     /// are too many.
     pub fn remember(&self, key: &Arc<str>) -> bool {
         let mut state = self.lock();
-        if state.unsent.len() < Self::UNSENT {
+        let remembered = state.unsent.len() < Self::UNSENT;
+        let first = if remembered {
             state.unsent.insert(key.clone());
-            true
+            state.unsent.len() == 1
         } else {
             state.forgotten += 1;
-            false
+            state.forgotten == 1
+        };
+        drop(state);
+        if first {
+            crate::trace::invalidation_unsent(remembered);
         }
+        remembered
     }
 
     /// The invalidations still unsent.

@@ -33,6 +33,9 @@ pub enum Event<'a> {
     TakenOver,
     /// The lease was lost, or a publish refused: the value went to its own caller alone.
     Fenced,
+    /// The same because the key was invalidated in this process while it was loaded. An invalidation by another process
+    /// cannot be told from a lost lease, and is [`Fenced`](Self::Fenced).
+    Outdated,
     /// The backend could not do a step; the process goes on by itself.
     Degraded(&'a crate::error::BackendError),
     /// Stored bytes could not be decoded; they count as missing and are replaced.

@@ -2,10 +2,10 @@
 //! feature is off.
 
 #[cfg(feature = "tracing")]
-pub(crate) use on::{FlightSpan, event};
+pub(crate) use on::{FlightSpan, backend_away, backend_back, event, invalidation_unsent};
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use off::FlightSpan;
+pub(crate) use off::{FlightSpan, backend_away, backend_back, invalidation_unsent};
 
 #[cfg(feature = "tracing")]
 mod on {
@@ -36,6 +36,28 @@ mod on {
         }
     }
 
+    /// An outage begins.
+    pub(crate) fn backend_away() {
+        warn!(target: TARGET, "the backend is away: until it is back, this process loads for itself");
+    }
+
+    /// An outage has ended.
+    pub(crate) fn backend_back() {
+        info!(target: TARGET, "the backend is back");
+    }
+
+    /// The first key of an outage is to be sent later, or cannot even be remembered.
+    pub(crate) fn invalidation_unsent(remembered: bool) {
+        if remembered {
+            warn!(target: TARGET, "what is invalidated now is remembered, and sent before the backend is used again");
+        } else {
+            error!(
+                target: TARGET,
+                "too much was invalidated during this outage: the rest is seen again until its TTL is over"
+            );
+        }
+    }
+
     pub(crate) fn event(function: &'static str, key: Option<&str>, event: &Event<'_>) {
         match event {
             Event::Filled { took, ok } => debug!(target: TARGET, function, key, ?took, ok, "filled"),
@@ -46,6 +68,10 @@ mod on {
             Event::Fenced => warn!(
                 target: TARGET, function, key,
                 "the lease was lost: the value went to its own caller and was not stored"
+            ),
+            Event::Outdated => debug!(
+                target: TARGET, function, key,
+                "invalidated while it was loaded: the value went to those who had waited for it, and was not stored"
             ),
             Event::Degraded(cause) => {
                 warn!(target: TARGET, function, key, error = %cause, "the backend could not do a step");
@@ -72,6 +98,12 @@ mod on {
 #[cfg(not(feature = "tracing"))]
 mod off {
     use crate::tell::Ears;
+
+    pub(crate) const fn backend_away() {}
+
+    pub(crate) const fn backend_back() {}
+
+    pub(crate) const fn invalidation_unsent(_: bool) {}
 
     /// The span of one fill.
     #[derive(Debug)]

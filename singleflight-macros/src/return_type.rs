@@ -113,7 +113,7 @@ fn maybe_result(ty: &Type, params: &[&Ident], errors: &mut Errors) {
             ty,
             format!(
                 "the type parameter `{}` may stand for a `Result`, whose error must not be stored: return \
-                 `Option<{0}>` or `Result<{0}, E>`",
+                 `Option<{0}>` or `Result<{0}, E>`; if it is a type, write `self::{0}`",
                 first.ident
             ),
         );

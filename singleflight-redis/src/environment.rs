@@ -72,7 +72,8 @@ async fn from_values(
     namespace: Option<&str>,
 ) -> Result<SingleFlightBuilder, ConnectError> {
     let url = match backend {
-        None | Some("memory:" | "memory") => return Ok(SingleFlight::builder()),
+        // Empty where a variable of another name was not set.
+        None | Some("" | "memory:" | "memory") => return Ok(SingleFlight::builder()),
         Some("noop:" | "noop") => return Ok(SingleFlight::builder().backend(Arc::new(NoopBackend))),
         Some(url) => url,
     };
@@ -110,9 +111,12 @@ mod tests {
 
     #[tokio::test]
     async fn backends_without_a_server_need_no_namespace() {
-        for (value, medium) in
-            [(None, Medium::Values), (Some("memory:"), Medium::Values), (Some("noop:"), Medium::Nothing)]
-        {
+        for (value, medium) in [
+            (None, Medium::Values),
+            (Some(""), Medium::Values),
+            (Some("memory:"), Medium::Values),
+            (Some("noop:"), Medium::Nothing),
+        ] {
             assert_eq!(from_values(value, None).await.unwrap().build().backend().medium(), medium);
         }
     }
@@ -126,7 +130,6 @@ mod tests {
             ("redis://:secret@host", Some(""), "`SINGLEFLIGHT_NAMESPACE` is empty"),
             ("redis://:secret@host?namespace=", None, "`namespace` of its URL is empty"),
             ("redis://:secret@host?namespace=a", Some("b"), "differ"),
-            ("", None, "`memory:` or `noop:`"),
         ] {
             let error = from_values(Some(backend), namespace).await.unwrap_err();
             let message = error.to_string();

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+use singleflight_core::testing::Kit;
 use singleflight_core::{SingleFlight, SingleFlightBuilder, single_flight};
 use singleflight_tests::harness::{LEASE, pass, settle, soft};
 use singleflight_tests::source::{LoadError, SITE, Source};
@@ -199,6 +200,55 @@ async fn what_goes_wrong_is_an_event() {
     assert_eq!(follower.await.unwrap().unwrap(), 1);
     let traced = text.take();
     assert!(traced.lines().any(|line| line.contains("INFO") && line.contains("took over")), "{traced}");
+}
+
+#[tokio::test]
+async fn an_outage_is_told_when_it_begins_and_when_it_ends() {
+    let (_guard, text) = Text::traced();
+    let kit = Kit::bytes();
+    let flights = kit.flights();
+    let told = |wanted: &[(&str, &str)]| {
+        let text = text.take();
+        let lines: Vec<_> =
+            text.lines().filter(|line| !line.contains("DEBUG") && !line.contains("select")).collect();
+        let lines: Vec<_> = lines.into_iter().filter(|line| !line.contains(": close")).collect();
+        assert_eq!(lines.len(), wanted.len(), "{text}");
+        for (line, (level, says)) in lines.iter().zip(wanted) {
+            assert!(line.contains(level) && line.contains(says), "{line}");
+        }
+    };
+    find(flights, 1, "value").await.unwrap();
+    told(&[]);
+
+    kit.backend().cut();
+    for n in 0..3 {
+        flights.invalidate(&format!("row:{n}")).await.unwrap_err();
+        find(flights, 1, "value").await.unwrap();
+    }
+    let (sent, away) = ("sent before the backend is used again", "the backend is away");
+    told(&[("WARN", sent), ("WARN", away)]);
+
+    kit.backend().mend();
+    kit.advance(Duration::from_secs(10));
+    find(flights, 1, "value").await.unwrap();
+    told(&[("INFO", "the backend is back")]);
+}
+
+/// Writes do that all the time.
+#[tokio::test(start_paused = true)]
+async fn an_invalidation_during_a_load_is_no_warning() {
+    let (_guard, text) = Text::traced();
+    let (flights, source) = (engine(|builder| builder), Source::gated());
+    let (of_call, row) = (flights.clone(), source.clone());
+    let load = tokio::spawn(async move { call(&of_call, "row", &row).await });
+    source.began().await;
+    flights.invalidate("row").await.unwrap();
+    source.let_through(1);
+    load.await.unwrap().unwrap();
+    let text = text.take();
+    assert!(text.lines().any(|line| line.contains("DEBUG") && line.contains("invalidated while")), "{text}");
+    assert!(!text.contains("WARN"), "{text}");
+    assert_eq!(flights.statistics().total.fenced, 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,9 @@ round=0
 while true; do
   round=$((round + 1))
   for n in 1 2 3 4 5 6 7 8 9 10; do
-    curl -s -o /dev/null "$service/users/$n" "$service/users/1" "$service/users" &
+    for path in "users/$n" users/1 users; do
+      curl -s -o /dev/null "$service/$path" &
+    done
   done
   # Refused as a double from the second round on.
   curl -s -o /dev/null --json "{\"name\":\"user $((round % 10))\",\"email\":\"$((round % 10))@example.org\"}" "$service/users"

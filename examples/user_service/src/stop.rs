@@ -19,7 +19,6 @@ pub(crate) async fn told() {
         _ = tokio::signal::ctrl_c() => {}
         () = asked => {}
     }
-    tracing::info!("stopping: no new requests; those that have begun are answered");
 }
 
 /// Waits for `served` to end, but no longer than `limit` once the process was told to stop. A load that is cut off frees its
@@ -28,6 +27,7 @@ pub(crate) async fn within(limit: Duration, served: impl Future<Output = io::Res
     let mut served = pin!(served);
     let overdue = async {
         told().await;
+        tracing::info!("stopping: no new requests; those that have begun are answered");
         tokio::time::sleep(limit).await;
     };
     tokio::select! {

@@ -1,5 +1,6 @@
 //! What is told of the service: a log, and figures for Prometheus.
 
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request};
@@ -15,7 +16,8 @@ const BUCKETS: &[f64] =
 /// Logs what `RUST_LOG` asks for, or what someone should know.
 pub(crate) fn log() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
 }
 
 /// Collects figures from now on, the engine's too.
