@@ -80,6 +80,7 @@ impl RedisBackend {
         for at in 0..lines.len() {
             tasks.spawn(lines.clone().keep(at, first.take()));
         }
+        tasks.spawn(lines.clone().follow());
         tasks.spawn(hub.clone().keep());
         tasks.spawn(post::run(lines.clone(), queue));
         Self { inner: Arc::new(Inner { lines, hub, notes, tasks }) }

@@ -10,7 +10,7 @@ use redis::{
 };
 
 use crate::connection::Connection;
-use crate::sentinel::Sentinels;
+use crate::sentinel::{Moves, Sentinels};
 use crate::target::Servers;
 
 /// Dials the servers of one backend.
@@ -83,6 +83,21 @@ impl Dialer {
         }
     }
 
+    /// What ends the use of a connection that is dialled from now on, beside its loss.
+    pub(crate) fn moves(&self) -> Moves {
+        match &self.who {
+            Who::Sentinel(sentinels) => sentinels.moves(),
+            _ => Moves::NONE,
+        }
+    }
+
+    /// Has connections made anew when sentinels name another primary; ends at once where there are none.
+    pub(crate) async fn follow(&self) {
+        if let Who::Sentinel(sentinels) = &self.who {
+            sentinels.follow(&self.config()).await;
+        }
+    }
+
     /// A connection for subscriptions: in a cluster to any one node, since what is published reaches all.
     pub(crate) async fn listen(
         &self,
@@ -117,7 +132,10 @@ impl Dialer {
             match sentinels.ask(number, &config).await {
                 Ok(info) if tried.contains(info.addr()) => {}
                 Ok(info) => match self.connect(&info, true, push.clone()).await {
-                    Ok(connection) => return Ok(connection),
+                    Ok(connection) => {
+                        sentinels.note_dialled(info.addr());
+                        return Ok(connection);
+                    }
                     Err(error) => {
                         tried.push(info.addr().clone());
                         failed = error;

@@ -182,12 +182,18 @@ impl Lines {
         Ok((Live { connection, health }, losses))
     }
 
+    /// Follows the primary that sentinels name, for ever; ends at once where nobody names one.
+    pub(crate) async fn follow(self: Arc<Self>) {
+        self.dialer.follow().await;
+    }
+
     /// Keeps one connection, for ever.
     pub(crate) async fn keep(self: Arc<Self>, at: usize, first: Option<Dialled>) {
         let mut backoff = Backoff::new();
         let mut next = first;
         let mut check_role = false;
         loop {
+            let mut moves = self.dialer.moves();
             let dialled = match next.take() {
                 Some(first) => Ok(first),
                 None => self.dial(check_role).await,
@@ -197,7 +203,13 @@ impl Lines {
                     let (since, health) = (Instant::now(), live.health.clone());
                     self.slots[at].send_replace(State::Up(live));
                     self.restore().await;
-                    let loss = losses.recv().await.unwrap_or(Loss::Cut);
+                    let loss = tokio::select! {
+                        loss = losses.recv() => loss.unwrap_or(Loss::Cut),
+                        () = moves.next() => {
+                            health.lose(Loss::ReadOnly);
+                            Loss::ReadOnly
+                        }
+                    };
                     check_role = loss == Loss::ReadOnly;
                     // What still is of some use is used until its successor is there.
                     if !health.is_lost() {

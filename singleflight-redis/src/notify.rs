@@ -173,6 +173,7 @@ impl Hub {
     /// Dials, and serves until the connection is lost; `Err` if there never was one.
     async fn serve(self: &Arc<Self>) -> Result<(), RedisError> {
         let (health, mut losses) = Health::new();
+        let mut moves = self.dialer.moves();
         let (hub, ear) = (self.clone(), health.clone());
         let mut connection = self
             .dialer
@@ -214,6 +215,7 @@ impl Hub {
                     () = self.work.notified() => {}
                     () = until(next) => {}
                     _ = losses.recv() => return Ok(()),
+                    () = moves.next() => return Ok(()),
                 }
                 continue;
             }

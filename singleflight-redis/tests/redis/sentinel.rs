@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use singleflight_core::LeaseBackend;
+use singleflight_core::backend::{Acquire, Change, Token};
 use singleflight_redis::ConnectErrorKind;
 use singleflight_tests::sentinel::{NAME, Watched};
 
 use crate::conformance::conform;
 use crate::load::{Load, recovered};
-use crate::rig::{bytes, connect_to, patient, put, soon, until};
+use crate::rig::{KIND, bytes, connect_to, patient, put, soon, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_sentinels_name_conforms_and_its_loss_is_made_good_under_load() {
@@ -52,6 +53,38 @@ async fn a_primary_that_is_demoted_is_left_under_load() {
     until("there are calls of the new primary", || load.calls() > before + 200).await;
     println!("primary demoted: {}; written again after {took:.1?}", load.end().await);
     assert_eq!(bytes(backend.read("k").await).unwrap(), "value");
+}
+
+/// An old primary that lives on does not say that it has been replaced before a sentinel makes it a replica; this one
+/// never will be.
+#[tokio::test]
+async fn p25_an_old_primary_that_does_not_know_of_its_fall_is_left() {
+    let watched = Watched::start();
+    let (backend, near) = (connect_to(&watched.url()).await, connect_to(&watched.url()).await);
+    put(&backend, "k", "value").await;
+    let mut watch = near.watch("heard").await.unwrap();
+    let old = watched.primary().unwrap();
+    watched.servers[old].say(&["ACL", "SETUSER", "default", "-replicaof", "-slaveof"]);
+    watched.sentinels[0].say(&["SENTINEL", "FAILOVER", NAME]);
+    until("the sentinels agree on another", || watched.primary() == Some(1 - old)).await;
+
+    // What is written from now on is to be written there.
+    soon("it is written to the new primary", async || {
+        let token = Token::random();
+        let request = Acquire::new("moved", token, Duration::from_millis(100), KIND);
+        let _ = backend.acquire(request).await;
+        watched.servers[1 - old].keys().iter().any(|name| name == "sf:{moved}l")
+    })
+    .await;
+    let heard = async || {
+        put(&backend, "heard", "value").await;
+        tokio::time::timeout(Duration::from_millis(200), watch.changed()).await == Ok(Change::Published)
+    };
+    soon("messages of the new primary arrive", heard).await;
+    assert!(watched.servers[old].say(&["ROLE"]).contains("master"), "it does not know to this day");
+    // And stays there.
+    let took = recovered(&backend).await;
+    println!("written again after {took:.1?}");
 }
 
 #[tokio::test]
