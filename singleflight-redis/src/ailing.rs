@@ -16,12 +16,19 @@ use crate::error::{self, Loss};
 /// A slot that is away is tried again so often, by one call; the others are told at once.
 const PAUSE: Duration = Duration::from_millis(250);
 
+/// A cluster of which a node answered before a time-out is there for so long after it; then another must have answered.
+const THERE: Duration = Duration::from_secs(1);
+
 /// Slots that are away, and when each may be tried again.
 #[derive(Debug, Default)]
 pub(crate) struct Ailing {
     /// Whether there are any: read on every call.
     any: AtomicBool,
     slots: Mutex<HashMap<Slot, Instant>>,
+    /// Whether a node has answered since the last time-out.
+    answered: AtomicBool,
+    /// Until when the time-outs are those of some nodes, as far as is known.
+    there_until: Mutex<Option<Instant>>,
 }
 
 impl Ailing {
@@ -52,6 +59,10 @@ impl Ailing {
             Ok(answers) => match answers.iter().find_map(absence) {
                 Some(found) => found,
                 None => {
+                    // Looks before it writes: all calls share this line of memory.
+                    if !self.answered.load(Ordering::Relaxed) {
+                        self.answered.store(true, Ordering::Relaxed);
+                    }
                     self.serve(slot);
                     return Ok(answers);
                 }
@@ -75,10 +86,24 @@ impl Ailing {
             }
             BackendErrorKind::Timeout => {
                 self.fail(slot);
-                Err(failure)
+                // A node that hangs is no reason to go without the others. Nothing is lost by not telling a time-out: what
+                // was not answered is not to be asked again of this node either.
+                Err(if self.others_are_there() { away().with_source(failure) } else { failure })
             }
             _ => Err(failure),
         }
+    }
+
+    /// Whether nodes have answered of late, so that a time-out is that of some and not of all.
+    ///
+    /// Of a burst of time-outs only the first has had an answer before it, hence the time.
+    fn others_are_there(&self) -> bool {
+        let now = Instant::now();
+        let mut until = self.there_until.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.answered.swap(false, Ordering::Relaxed) {
+            *until = Some(now + THERE);
+        }
+        until.is_some_and(|until| now < until)
     }
 
     fn fail(&self, slot: Slot) {
@@ -134,6 +159,26 @@ mod tests {
         ailing.judge(slot, Ok(Vec::new())).unwrap();
         assert!(ailing.admit("sf:{a}v").is_ok());
         assert!(!ailing.any.load(Ordering::Relaxed));
+    }
+
+    fn silence() -> Result<Vec<Value>, RedisError> {
+        Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_time_out_is_the_clusters_only_where_no_node_answers() {
+        let ailing = Ailing::default();
+        let (sick, well) = (ailing.admit("sick").unwrap(), ailing.admit("well").unwrap());
+        let times_out = |ailing: &Ailing| ailing.judge(sick, silence()).unwrap_err().kind();
+        assert_eq!(times_out(&ailing), BackendErrorKind::Timeout, "nobody has ever answered");
+        for _ in 0..3 {
+            ailing.judge(well, Ok(Vec::new())).unwrap();
+            for _ in 0..5 {
+                assert_eq!(times_out(&ailing), BackendErrorKind::Refused, "others do");
+            }
+            tokio::time::advance(2 * THERE).await;
+        }
+        assert_eq!(times_out(&ailing), BackendErrorKind::Timeout, "the last answer was long ago");
     }
 
     #[tokio::test]
