@@ -61,7 +61,7 @@ impl Ttls {
 
     fn place(&self, name: &str) -> MutexGuard<'_, Option<Said>> {
         let hash = self.hasher.hash_one(name);
-        // Fits: there are fewer places than any number has values.
+        // Below the number of places, so that it fits.
         let at = usize::try_from(hash % self.places.len() as u64).unwrap_or(0);
         self.places[at].lock().unwrap_or_else(PoisonError::into_inner)
     }

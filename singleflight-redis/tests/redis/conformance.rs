@@ -1,11 +1,12 @@
 //! The suite that every backend must pass.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use singleflight_core::LeaseBackend;
-use singleflight_core::testing::conformance::{Harness, checks};
+use singleflight_core::testing::conformance::{Harness, InRealTime, checks, in_real_time};
 use singleflight_redis::RedisBackend;
 use singleflight_tests::server::Server;
 use tokio::task::JoinSet;
@@ -13,18 +14,18 @@ use tokio::task::JoinSet;
 use crate::rig::connect;
 
 struct Rig {
-    backend: Arc<RedisBackend>,
+    harness: InRealTime,
     server: Server,
 }
 
 #[async_trait]
 impl Harness for Rig {
     fn backend(&self) -> Arc<dyn LeaseBackend> {
-        self.backend.clone()
+        self.harness.backend()
     }
 
     async fn pass(&self, time: Duration) {
-        tokio::time::sleep(time).await;
+        self.harness.pass(time).await;
     }
 }
 
@@ -38,23 +39,10 @@ impl Drop for Rig {
 
 /// Holds a backend to all of it at once, where servers are too dear to have some for each check.
 pub(crate) async fn conform(backend: RedisBackend) {
-    struct Shared(Arc<RedisBackend>);
-
-    #[async_trait]
-    impl Harness for Shared {
-        fn backend(&self) -> Arc<dyn LeaseBackend> {
-            self.0.clone()
-        }
-
-        async fn pass(&self, time: Duration) {
-            tokio::time::sleep(time).await;
-        }
-    }
-
-    let (backend, mut under_way) = (Arc::new(backend), JoinSet::new());
+    let mut under_way = JoinSet::new();
     for check in checks() {
-        let backend = backend.clone();
-        under_way.spawn(async move { check.run(&Shared(backend)).await });
+        let backend = ready(backend.clone());
+        under_way.spawn(async move { check.run(&in_real_time(backend).await).await });
     }
     assert!(under_way.len() > 40);
     while let Some(done) = under_way.join_next().await {
@@ -66,8 +54,7 @@ pub(crate) async fn conform(backend: RedisBackend) {
 
 async fn rig() -> Rig {
     let server = Server::start();
-    let backend = connect(&server).await;
-    Rig { backend: Arc::new(backend), server }
+    Rig { harness: in_real_time(connect(&server)).await, server }
 }
 
 singleflight_core::conformance_suite!(rig());
