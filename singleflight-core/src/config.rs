@@ -13,7 +13,9 @@ pub(crate) enum BackendChoice {
 pub const BACKEND_VARIABLE: &str = "SINGLEFLIGHT_BACKEND";
 
 /// The environment asks for something that cannot be had.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Its `Debug` form is the sentence, too, so that a `main` that returns it prints it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct ConfigError {
     message: String,
 }
@@ -21,8 +23,8 @@ pub struct ConfigError {
 impl BackendChoice {
     pub(crate) fn from_env() -> Result<Self, ConfigError> {
         match std::env::var(BACKEND_VARIABLE) {
-            Ok(value) if value.is_empty() => Ok(Self::Memory),
-            Ok(value) => Self::parse(&value),
+            // What a file of settings gives may end in a new line.
+            Ok(value) => Self::parse(value.trim()),
             Err(std::env::VarError::NotPresent) => Ok(Self::Memory),
             Err(std::env::VarError::NotUnicode(_)) => Err(ConfigError {
                 message: format!("`{BACKEND_VARIABLE}` is not valid UTF-8; write `memory:` or `noop:`"),
@@ -34,7 +36,8 @@ impl BackendChoice {
         // What comes after the scheme may hold a password: it is never repeated.
         let scheme = value.split_once(':').map(|(scheme, _)| scheme);
         match (value, scheme) {
-            ("memory:" | "memory", _) => Ok(Self::Memory),
+            // Empty where a variable of another name was not set.
+            ("" | "memory:" | "memory", _) => Ok(Self::Memory),
             ("noop:" | "noop", _) => Ok(Self::Noop),
             (_, Some(scheme @ ("memory" | "noop"))) => Err(ConfigError {
                 message: format!(
@@ -67,6 +70,12 @@ impl fmt::Display for ConfigError {
     }
 }
 
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl std::error::Error for ConfigError {}
 
 #[cfg(test)]
@@ -76,6 +85,7 @@ mod tests {
     #[test]
     fn in_process_backends_are_known_by_name() {
         assert_eq!(BackendChoice::parse("memory:"), Ok(BackendChoice::Memory));
+        assert_eq!(BackendChoice::parse(""), Ok(BackendChoice::Memory));
         assert_eq!(BackendChoice::parse("noop:"), Ok(BackendChoice::Noop));
     }
 

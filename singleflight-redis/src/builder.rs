@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::backend::RedisBackend;
 use crate::dial::{Dialer, Patience};
-use crate::error::{ConnectError, ConnectErrorKind};
 use crate::keys::{Keyspace, PREFIX};
 use crate::link::Lines;
 use crate::notify::Hub;
+use crate::refusal::{ConnectError, ConnectErrorKind};
 use crate::target::{Servers, Target};
 
 /// Makes a [`RedisBackend`].
@@ -119,7 +119,7 @@ impl RedisBuilder {
         }
         let patience = Patience { response: self.response, dial: self.dial };
         let dialer = Dialer::new(servers, address.clone(), patience);
-        let dialer = Arc::new(dialer.map_err(|error| ConnectError::dial(&address, error))?);
+        let dialer = Arc::new(dialer.map_err(|error| ConnectError::unusable(&address, error))?);
         let lines = Lines::new(dialer.clone(), keys.clone(), self.connections);
         Ok((lines, Hub::new(dialer, keys)))
     }
@@ -129,7 +129,7 @@ impl RedisBuilder {
         self.trust.check(target.tls)?;
         let mut servers = target.servers.clone();
         let put = self.trust.put_into(&mut servers);
-        put.map_err(|error| ConnectError::dial(&target.address, error))?;
+        put.map_err(|error| ConnectError::unusable(&target.address, error))?;
         Ok(servers)
     }
 

@@ -10,6 +10,7 @@ use redis::{
 };
 
 use crate::connection::Connection;
+use crate::refusal::{IS_SENTINEL, Refusal, Whom};
 use crate::sentinel::{Moves, Sentinels};
 use crate::target::Servers;
 
@@ -17,6 +18,7 @@ use crate::target::Servers;
 pub(crate) struct Dialer {
     who: Who,
     address: String,
+    tls: bool,
     patience: Patience,
 }
 
@@ -37,6 +39,7 @@ pub(crate) struct Patience {
 impl Dialer {
     /// A dialler of these servers; `address` is what may be said of them in errors.
     pub(crate) fn new(servers: Servers, address: String, patience: Patience) -> Result<Self, RedisError> {
+        let tls = servers.by_tls();
         let who = match servers {
             Servers::One(info) => Who::One(settled(&info)),
             Servers::Sentinel { sentinels, name, primary } => {
@@ -50,7 +53,7 @@ impl Dialer {
                 Who::Cluster(Box::new(crate::cluster::Nodes::new(seeds, patience)?))
             }
         };
-        Ok(Self { who, address, patience })
+        Ok(Self { who, address, tls, patience })
     }
 
     pub(crate) fn address(&self) -> &str {
@@ -74,12 +77,12 @@ impl Dialer {
         &self,
         check_role: bool,
         push: impl Fn(PushInfo) + Clone + Send + Sync + 'static,
-    ) -> Result<Connection, RedisError> {
+    ) -> Result<Connection, Refusal> {
         match &self.who {
-            Who::One(info) => self.connect(info, check_role, push).await.map(Connection::One),
+            Who::One(info) => self.server(info, check_role, push).await.map(Connection::One),
             Who::Sentinel(sentinels) => self.primary(sentinels, push).await.map(Connection::One),
             #[cfg(feature = "cluster")]
-            Who::Cluster(nodes) => nodes.dial().await,
+            Who::Cluster(nodes) => nodes.dial().await.map_err(|error| self.refusal(Whom::Nodes, error)),
         }
     }
 
@@ -102,9 +105,9 @@ impl Dialer {
     pub(crate) async fn listen(
         &self,
         push: impl Fn(PushInfo) + Clone + Send + Sync + 'static,
-    ) -> Result<MultiplexedConnection, RedisError> {
+    ) -> Result<MultiplexedConnection, Refusal> {
         match &self.who {
-            Who::One(info) => self.connect(info, false, push).await,
+            Who::One(info) => self.server(info, false, push).await,
             Who::Sentinel(sentinels) => self.primary(sentinels, push).await,
             #[cfg(feature = "cluster")]
             Who::Cluster(nodes) => {
@@ -115,9 +118,19 @@ impl Dialer {
                         Err(error) => failed = error,
                     }
                 }
-                Err(failed)
+                Err(self.refusal(Whom::Nodes, failed))
             }
         }
+    }
+
+    async fn server(
+        &self,
+        info: &ConnectionInfo,
+        check_role: bool,
+        push: impl Fn(PushInfo) + Send + Sync + 'static,
+    ) -> Result<MultiplexedConnection, Refusal> {
+        let connected = self.connect(info, check_role, push).await;
+        connected.map_err(|error| self.refusal(Whom::Server, error))
     }
 
     /// A connection to the primary that the first sentinel to know a living one names.
@@ -125,12 +138,12 @@ impl Dialer {
         &self,
         sentinels: &Sentinels,
         push: impl Fn(PushInfo) + Clone + Send + Sync + 'static,
-    ) -> Result<MultiplexedConnection, RedisError> {
+    ) -> Result<MultiplexedConnection, Refusal> {
         let config = self.config();
-        let (mut tried, mut failed) = (Vec::new(), not_found());
+        let (mut tried, mut failed) = (Vec::new(), None::<Refusal>);
         for number in sentinels.in_turn() {
-            match sentinels.ask(number, &config).await {
-                Ok(info) if tried.contains(info.addr()) => {}
+            let refusal = match sentinels.ask(number, &config).await {
+                Ok(info) if tried.contains(info.addr()) => continue,
                 Ok(info) => match self.connect(&info, true, push.clone()).await {
                     Ok(connection) => {
                         sentinels.note_dialled(info.addr());
@@ -138,15 +151,20 @@ impl Dialer {
                     }
                     Err(error) => {
                         tried.push(info.addr().clone());
-                        failed = error;
+                        self.refusal(Whom::Primary(info.addr().to_string()), error)
                     }
                 },
-                // What a server said says more than that there is no sentinel.
-                Err(error) if tried.is_empty() => failed = error,
-                Err(_) => {}
+                Err(error) => self.refusal(Whom::Sentinels, error),
+            };
+            if failed.as_ref().is_none_or(|failed| failed.weight() < refusal.weight()) {
+                failed = Some(refusal);
             }
         }
-        Err(failed)
+        Err(failed.unwrap_or_else(|| self.refusal(Whom::Sentinels, not_found())))
+    }
+
+    fn refusal(&self, whom: Whom, error: RedisError) -> Refusal {
+        Refusal { whom, tls: self.tls, error }
     }
 
     async fn connect(
@@ -161,10 +179,11 @@ impl Dialer {
         });
         let client = Client::open(info.clone())?;
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-        if check_role && is_replica(&mut connection).await? {
-            return Err((ErrorKind::Client, "the server is still a replica").into());
+        match role(&mut connection).await?.as_deref() {
+            Some(b"sentinel") => Err((ErrorKind::Client, IS_SENTINEL).into()),
+            Some(b"slave") if check_role => Err((ErrorKind::Client, "the server is still a replica").into()),
+            _ => Ok(connection),
         }
-        Ok(connection)
     }
 
     fn config(&self) -> AsyncConnectionConfig {
@@ -191,11 +210,14 @@ fn not_found() -> RedisError {
     (ErrorKind::Client, "there is no server to be asked").into()
 }
 
-async fn is_replica(connection: &mut MultiplexedConnection) -> Result<bool, RedisError> {
+/// What the server says it is; `None` if its answer is of another form, "no permission" say: then a write will tell.
+async fn role(connection: &mut MultiplexedConnection) -> Result<Option<Vec<u8>>, RedisError> {
     let answer = connection.send_packed_command(&redis::cmd("ROLE")).await?;
-    // An answer of another form, "no permission" say, tells nothing: then a write will.
-    let Value::Array(parts) = answer else { return Ok(false) };
-    Ok(matches!(parts.first(), Some(Value::BulkString(role)) if role == b"slave"))
+    let Value::Array(parts) = answer else { return Ok(None) };
+    Ok(parts.into_iter().next().and_then(|first| match first {
+        Value::BulkString(role) => Some(role),
+        _ => None,
+    }))
 }
 
 impl fmt::Debug for Dialer {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use singleflight_core::{BACKEND_VARIABLE, NoopBackend, SingleFlight, SingleFlightBuilder};
 
 use crate::backend::RedisBackend;
-use crate::error::{ConnectError, ConnectErrorKind};
+use crate::refusal::{ConnectError, ConnectErrorKind};
 use crate::target::Target;
 
 /// The name of the variable that keeps apart the services on one server.
@@ -71,7 +71,8 @@ async fn from_values(
     backend: Option<&str>,
     namespace: Option<&str>,
 ) -> Result<SingleFlightBuilder, ConnectError> {
-    let url = match backend {
+    // What a file of secrets gives may end in a new line.
+    let url = match backend.map(str::trim) {
         // Empty where a variable of another name was not set.
         None | Some("" | "memory:" | "memory") => return Ok(SingleFlight::builder()),
         Some("noop:" | "noop") => return Ok(SingleFlight::builder().backend(Arc::new(NoopBackend))),
@@ -114,7 +115,7 @@ mod tests {
         for (value, medium) in [
             (None, Medium::Values),
             (Some(""), Medium::Values),
-            (Some("memory:"), Medium::Values),
+            (Some(" memory:\n"), Medium::Values),
             (Some("noop:"), Medium::Nothing),
         ] {
             assert_eq!(from_values(value, None).await.unwrap().build().backend().medium(), medium);

@@ -1,11 +1,13 @@
-//! What went wrong: in a step, as the engine tells it apart, and in making the connection.
+//! What went wrong in a step, as the engine tells it apart.
 
 use std::error::Error;
-use std::fmt;
+use std::sync::Arc;
 
 use redis::{ErrorKind, RedisError, ServerError};
 use singleflight_core::BackendError;
 use singleflight_core::error::BackendErrorKind;
+
+use crate::refusal::ConnectError;
 
 /// Why a connection is of no further use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +86,14 @@ pub(crate) fn unanswered(error: RedisError) -> BackendError {
 /// The server answered with an error.
 pub(crate) fn answered(error: &ServerError) -> BackendError {
     let (kind, _) = classify_answer(error);
-    BackendError::new(kind, format!("Redis says {} {}", error.code(), error.details().unwrap_or_default()))
+    let help = match error.code() {
+        "MOVED" => "; it is a node of a cluster: write `redis+cluster://` in the URL",
+        _ => "",
+    };
+    BackendError::new(
+        kind,
+        format!("Redis says {} {}{help}", error.code(), error.details().unwrap_or_default()),
+    )
 }
 
 /// The server answered something that it never should.
@@ -92,89 +101,15 @@ pub(crate) fn unexpected() -> BackendError {
     BackendError::new(BackendErrorKind::Protocol, "Redis gave an answer of another form than asked for")
 }
 
-/// There is no connection.
-pub(crate) fn down() -> BackendError {
-    BackendError::new(BackendErrorKind::Unavailable, "there is no connection to Redis; it is being dialled")
-}
-
-/// What the two sides of a connection by TLS hold against each other, if that is it.
-fn distrust(error: &RedisError) -> Option<String> {
-    // The cluster's client hands on no more of an error than its text.
-    let shown = error.to_string();
-    let found =
-        ["invalid peer certificate", "received fatal alert"].iter().find_map(|sign| shown.find(sign))?;
-    Some(shown[found..].to_owned())
-}
-
-/// Redis could not be made the backend. Never contains a password.
-#[derive(Debug)]
-pub struct ConnectError {
-    kind: ConnectErrorKind,
-    message: String,
-    source: Option<RedisError>,
-}
-
-/// The kinds of [`ConnectError`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ConnectErrorKind {
-    /// The URL, the environment or a setting says something that cannot be meant.
-    Misconfigured,
-    /// What is asked for cannot be had from this version.
-    Unsupported,
-    /// The server cannot be reached.
-    Unreachable,
-    /// The server does not accept the user or the password.
-    Denied,
-    /// The server's certificate is not trusted, or ours is not accepted.
-    Untrusted,
-}
-
-impl ConnectError {
-    pub(crate) fn new(kind: ConnectErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), source: None }
-    }
-
-    /// The server at `address` could not be dialled.
-    pub(crate) fn dial(address: &str, error: RedisError) -> Self {
-        let denied = classify(&error).1 == Some(Loss::Denied);
-        let (kind, message) = if denied {
-            let message = format!("the server at {address} does not accept the user or the password");
-            (ConnectErrorKind::Denied, message)
-        } else if error.kind() == ErrorKind::RESP3NotSupported {
-            let message = format!("the server at {address} is too old: Redis 6 or Valkey is needed");
-            (ConnectErrorKind::Unsupported, message)
-        } else if error.kind() == ErrorKind::MasterNameNotFoundBySentinel {
-            let message = format!("the sentinels at {address} know no primary of the name in the URL");
-            (ConnectErrorKind::Unreachable, message)
-        } else if let Some(reason) = distrust(&error) {
-            let message = format!(
-                "the connection to the server at {address} is not trusted ({reason}): give the authority that signed its \
-                 certificate with `ca` of the builder and, where it asks for one, ours with `identity`"
-            );
-            (ConnectErrorKind::Untrusted, message)
-        } else {
-            (ConnectErrorKind::Unreachable, format!("the server at {address} cannot be reached"))
-        };
-        Self { kind, message, source: Some(error) }
-    }
-
-    /// What is wrong.
-    #[must_use]
-    pub fn kind(&self) -> ConnectErrorKind {
-        self.kind
-    }
-}
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl Error for ConnectError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
+/// There is no connection, and why the last attempt at one failed.
+pub(crate) fn down(why: Option<Arc<ConnectError>>) -> BackendError {
+    let error = BackendError::new(
+        BackendErrorKind::Unavailable,
+        "there is no connection to Redis; it is being dialled",
+    );
+    match why {
+        Some(why) => error.with_source(Box::<dyn Error + Send + Sync>::from(why)),
+        None => error,
     }
 }
 

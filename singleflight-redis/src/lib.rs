@@ -38,7 +38,8 @@
 //! | `notify`, `watch` | waiters: subscriptions on a connection of their own |
 //! | `feed` | near caches: what changes, on that same connection |
 //! | `post` | steps that nobody waits for |
-//! | `error` | what an error means |
+//! | `error` | what an error of a step means |
+//! | `refusal` | why no connection came about, and what to do about it |
 
 #[cfg(feature = "cluster")]
 mod ailing;
@@ -56,6 +57,7 @@ mod keys;
 mod link;
 mod notify;
 mod post;
+mod refusal;
 mod scheme;
 mod scripts;
 mod sentinel;
@@ -69,4 +71,4 @@ mod watch;
 pub use backend::RedisBackend;
 pub use builder::RedisBuilder;
 pub use environment::{NAMESPACE_VARIABLE, builder_from_env, from_env};
-pub use error::{ConnectError, ConnectErrorKind};
+pub use refusal::{ConnectError, ConnectErrorKind};

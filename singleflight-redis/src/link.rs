@@ -16,6 +16,7 @@ use crate::dial::{Backoff, Dialer};
 use crate::error::{self, Loss};
 use crate::health::Health;
 use crate::keys::Keyspace;
+use crate::refusal::{ConnectError, Refusal};
 use crate::scripts::Run;
 use crate::steps;
 use crate::ttls::Ttls;
@@ -38,8 +39,30 @@ enum State {
     /// Just lost, or not there yet; a first attempt is under way.
     Dialling,
     Up(Live),
-    /// The last attempt failed.
-    Down,
+    /// The last attempt failed, for this reason; or what was there was of no use.
+    Down(Option<Arc<ConnectError>>),
+}
+
+impl State {
+    fn is_down(&self) -> bool {
+        matches!(self, Self::Down(_))
+    }
+
+    fn why_down(&self) -> Option<Arc<ConnectError>> {
+        match self {
+            Self::Down(why) => why.clone(),
+            _ => None,
+        }
+    }
+
+    /// Whether it is known whether there is a connection.
+    fn is_settled(&self) -> bool {
+        match self {
+            Self::Up(live) => !live.health.is_lost(),
+            Self::Down(_) => true,
+            Self::Dialling => false,
+        }
+    }
 }
 
 /// A connection in use.
@@ -151,31 +174,30 @@ impl Lines {
     async fn live(&self) -> Result<Live, BackendError> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         let (before, from) = self.slots.split_at(turn % self.slots.len());
-        for slot in from.iter().chain(before) {
-            if let State::Up(live) = &*slot.borrow()
-                && !live.health.is_lost()
-            {
-                return Ok(live.clone());
+        let up = || {
+            from.iter().chain(before).find_map(|slot| match &*slot.borrow() {
+                State::Up(live) if !live.health.is_lost() => Some(live.clone()),
+                _ => None,
+            })
+        };
+        if let Some(live) = up() {
+            return Ok(live);
+        }
+        let search = async {
+            // The one waited for may be the one that fails: then there are the others.
+            while let Some(slot) = from.iter().chain(before).find(|slot| !slot.borrow().is_down()) {
+                let _ = slot.subscribe().wait_for(State::is_settled).await;
+                if let Some(live) = up() {
+                    return Ok(live);
+                }
             }
-        }
-        let dialled = from.iter().chain(before).find(|slot| !matches!(*slot.borrow(), State::Down));
-        let mut slot = dialled.ok_or_else(error::down)?.subscribe();
-        let settled = slot.wait_for(|state| match state {
-            State::Up(live) => !live.health.is_lost(),
-            State::Down => true,
-            State::Dialling => false,
-        });
-        match timeout(self.dialer.response(), settled).await {
-            Ok(Ok(state)) => match &*state {
-                State::Up(live) => Ok(live.clone()),
-                _ => Err(error::down()),
-            },
-            _ => Err(error::down()),
-        }
+            Err(error::down(from[0].borrow().why_down()))
+        };
+        timeout(self.dialer.response(), search).await.unwrap_or_else(|_| Err(error::down(None)))
     }
 
     /// Dials a connection.
-    pub(crate) async fn dial(&self, check_role: bool) -> Result<Dialled, RedisError> {
+    pub(crate) async fn dial(&self, check_role: bool) -> Result<Dialled, Refusal> {
         let (health, losses) = Health::new();
         let ear = health.clone();
         let connection = self.dialer.dial(check_role, move |push| ear.hear(&push)).await?;
@@ -198,7 +220,7 @@ impl Lines {
                 Some(first) => Ok(first),
                 None => self.dial(check_role).await,
             };
-            let denied = match dialled {
+            let (denied, why) = match dialled {
                 Ok((live, mut losses)) => {
                     let (since, health) = (Instant::now(), live.health.clone());
                     self.slots[at].send_replace(State::Up(live));
@@ -226,11 +248,13 @@ impl Lines {
                         self.slots[at].send_replace(State::Dialling);
                         continue;
                     }
-                    loss == Loss::Denied
+                    (loss == Loss::Denied, None)
                 }
-                Err(error) => error::classify(&error).1 == Some(Loss::Denied),
+                Err(refusal) => {
+                    (refusal.is_denied(), Some(Arc::new(ConnectError::dial(self.address(), refusal))))
+                }
             };
-            self.slots[at].send_replace(State::Down);
+            self.slots[at].send_replace(State::Down(why));
             self.note_down();
             sleep(backoff.next(denied)).await;
         }
@@ -238,7 +262,7 @@ impl Lines {
 
     /// Says that the link is down if no connection is left.
     fn note_down(&self) {
-        if self.slots.iter().all(|slot| matches!(*slot.borrow(), State::Down)) {
+        if self.slots.iter().all(|slot| slot.borrow().is_down()) {
             self.link.down(Instant::now().into_std());
         }
     }
@@ -274,5 +298,41 @@ impl fmt::Debug for Lines {
             .field("connections", &self.slots.len())
             .field("link", &self.link)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::IntoConnectionInfo;
+    use tokio::task::yield_now;
+
+    use super::*;
+    use crate::dial::Patience;
+    use crate::keys::PREFIX;
+    use crate::refusal::Whom;
+    use crate::target::Servers;
+
+    #[tokio::test]
+    async fn a_call_waits_for_the_connections_that_are_left() {
+        let hour = std::time::Duration::from_secs(3600);
+        let info = "redis://127.0.0.1:1".into_connection_info().unwrap();
+        let patience = Patience { response: hour, dial: hour };
+        let dialer = Dialer::new(Servers::One(Box::new(info)), String::new(), patience).unwrap();
+        let lines = Arc::new(Lines::new(Arc::new(dialer), Keyspace::new(PREFIX).unwrap(), 2));
+        let call = tokio::spawn({
+            let lines = lines.clone();
+            async move { lines.live().await }
+        });
+        yield_now().await;
+        lines.slots[0].send_replace(State::Down(None));
+        yield_now().await;
+        assert!(!call.is_finished(), "the other is still being dialled");
+        let error = std::io::Error::from(std::io::ErrorKind::ConnectionRefused).into();
+        let refusal = Refusal { whom: Whom::Server, tls: false, error };
+        let why = Some(Arc::new(ConnectError::dial("here", refusal)));
+        lines.slots.iter().for_each(|slot| drop(slot.send_replace(State::Down(why.clone()))));
+        let error = call.await.unwrap().unwrap_err();
+        let source = std::error::Error::source(&error).unwrap();
+        assert!(source.to_string().contains("the server at here cannot be reached"), "{source}");
     }
 }

@@ -93,7 +93,7 @@ impl Hub {
         match settled.map(|settled| settled.map(|phase| *phase)) {
             Ok(Ok(Phase::Confirmed)) => Ok(Box::new(watch)),
             Ok(Ok(Phase::Failed(kind))) => Err(BackendError::new(kind, "Redis refuses the subscription")),
-            Ok(_) => Err(error::down()),
+            Ok(_) => Err(error::down(None)),
             Err(_) => {
                 let message = "Redis did not confirm the subscription in time";
                 Err(BackendError::new(BackendErrorKind::Timeout, message))
@@ -104,7 +104,7 @@ impl Hub {
     fn join(self: &Arc<Self>, name: String) -> Result<(RedisWatch, watch::Receiver<Phase>), BackendError> {
         let mut board = self.lock();
         if board.down {
-            return Err(error::down());
+            return Err(error::down(None));
         }
         let channel = board.channels.entry(name.clone()).or_insert_with(Channel::new);
         channel.watchers += 1;
@@ -181,7 +181,8 @@ impl Hub {
                 ear.hear(&push);
                 hub.hear(&push);
             })
-            .await?;
+            .await
+            .map_err(|refusal| refusal.error)?;
         self.set_down(false);
         let mut heard = Instant::now();
         loop {

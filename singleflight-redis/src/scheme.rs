@@ -1,6 +1,6 @@
 //! How a URL begins: which kind of servers it names, and whether by TLS.
 
-use crate::error::{ConnectError, ConnectErrorKind};
+use crate::refusal::{ConnectError, ConnectErrorKind};
 
 /// What to write, at the end of every refusal.
 pub(crate) const GOOD: &str = "write `redis://[user[:password]@]host[:port][/database]`, `rediss://…` for TLS, \

@@ -2,7 +2,7 @@
 
 use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
 
-use crate::error::{ConnectError, ConnectErrorKind};
+use crate::refusal::{ConnectError, ConnectErrorKind};
 use crate::scheme::{GOOD, Layout, Scheme};
 
 /// Servers, and what else their URL says.
@@ -29,6 +29,23 @@ pub(crate) enum Servers {
     },
     #[cfg(feature = "cluster")]
     Cluster(Seeds),
+}
+
+impl Servers {
+    /// Whether they are spoken to by TLS.
+    pub(crate) fn by_tls(&self) -> bool {
+        let info = match self {
+            Self::One(info) => info,
+            Self::Sentinel { primary, .. } => primary,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(seeds) => return seeds.infos.iter().any(is_by_tls),
+        };
+        is_by_tls(info)
+    }
+}
+
+fn is_by_tls(info: &ConnectionInfo) -> bool {
+    matches!(info.addr(), ConnectionAddr::TcpTls { .. })
 }
 
 /// Nodes of a cluster, which know the others.
@@ -125,6 +142,7 @@ impl<'a> Parts<'a> {
                  `redis+sentinel://` for sentinels",
             ));
         };
+        check_database(self.path.trim_matches('/'))?;
         let info = info(&self.url(self.user, host, self.path))?;
         let address = address(&info)?;
         Ok((Servers::One(Box::new(info)), address))
@@ -155,6 +173,7 @@ impl<'a> Parts<'a> {
                  name that the sentinels know it by",
             ));
         }
+        check_database(database)?;
         let primary = info(&self.url(self.user, self.hosts[0], &format!("/{database}")))?;
         let mut sentinels = Vec::new();
         for host in &self.hosts {
@@ -198,6 +217,18 @@ impl Parameters {
         }
         Ok(parameters)
     }
+}
+
+/// Refuses a word where a number is to be, which may be a namespace.
+fn check_database(database: &str) -> Result<(), ConnectError> {
+    // Behind an `@` it is no database but a part of the password.
+    if database.contains('@') || database.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(());
+    }
+    Err(wrong(
+        "the database in the URL is not a number; to keep services apart on one server, write `?namespace=name` in its \
+         place",
+    ))
 }
 
 fn info(url: &str) -> Result<ConnectionInfo, ConnectError> {
@@ -307,7 +338,7 @@ mod tests {
             ("rediss://:secret@host#insecure", tls),
             ("redis+cluster://:secret@host/1", cluster),
             ("redis+sentinel://:secret@host", "no name of a primary"),
-            ("redis+sentinel://:secret@host/m/secret", "malformed"),
+            ("redis+sentinel://:secret@host/m/secret", "is not a number"),
             ("redis+sentinel://host/m?pass=secret", "a parameter other than"),
             ("redis+unix://secret?pass=secret", "malformed"),
             ("redis+unix:///s?pass=secret&sentinel_user=secret", "a parameter other than"),
@@ -321,7 +352,7 @@ mod tests {
             ("redis://:sec#ret@host", "malformed"),
             ("redis://:sec?secret@host", "a parameter other than"),
             ("redis://u:p@host?secret=1", "a parameter other than"),
-            ("redis://host/secret", "malformed"),
+            ("redis://host/secret", "is not a number"),
             ("redis://:secret@host:99999", "malformed"),
             ("redis://", "malformed"),
         ] {

@@ -6,7 +6,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::error::{ConnectError, ConnectErrorKind};
+use crate::refusal::{ConnectError, ConnectErrorKind};
 use crate::target::Servers;
 
 /// What the builder was given. Never shown.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 
 use crate::server::{Server, free_port};
@@ -45,9 +45,19 @@ impl Authority {
     /// If it cannot be made.
     #[must_use]
     pub fn sign(&self) -> Identity {
+        self.sign_for(&["127.0.0.1", "localhost"], 4096)
+    }
+
+    /// A certificate for hosts of these names that is good to the end of a year.
+    ///
+    /// # Panics
+    /// If it cannot be made.
+    #[must_use]
+    pub fn sign_for(&self, hosts: &[&str], year: i32) -> Identity {
         let key = KeyPair::generate().unwrap();
-        let names = ["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let params = CertificateParams::new(names).unwrap();
+        let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+        let mut params = CertificateParams::new(hosts).unwrap();
+        params.not_after = date_time_ymd(year, 12, 31);
         let certificate = params.signed_by(&key, &self.0).unwrap();
         Identity { certificate: certificate.pem(), key: key.serialize_pem() }
     }
@@ -77,8 +87,18 @@ impl TlsServer {
     /// If its files cannot be written.
     #[must_use]
     pub fn with(options: &[&str]) -> Self {
-        let (authority, files) = (Authority::new(), tempfile::tempdir().unwrap());
+        let authority = Authority::new();
         let identity = authority.sign();
+        Self::known_by(authority, &identity, options)
+    }
+
+    /// The same with a certificate of its own.
+    ///
+    /// # Panics
+    /// If its files cannot be written.
+    #[must_use]
+    pub fn known_by(authority: Authority, identity: &Identity, options: &[&str]) -> Self {
+        let files = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
             let path: PathBuf = files.path().join(name);
             std::fs::write(&path, text).unwrap();

@@ -14,6 +14,8 @@ mod processes;
 mod protocol;
 mod proxy;
 mod recovery;
+#[cfg(feature = "cluster")]
+mod refusals;
 mod rig;
 mod same;
 mod sentinel;

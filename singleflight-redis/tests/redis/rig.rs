@@ -1,5 +1,6 @@
 //! What most tests begin with.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use bytes::Bytes;
 use singleflight_core::backend::{Acquire, Acquired, Publish, Published, Token};
 use singleflight_core::entry::{Entry, Kind, Payload, Stamp};
 use singleflight_core::{BackendError, FlightError, LeaseBackend, SingleFlight};
-use singleflight_redis::{RedisBackend, RedisBuilder};
+use singleflight_redis::{ConnectErrorKind, RedisBackend, RedisBuilder};
 use singleflight_tests::server::Server;
 use tokio::time::{Instant, sleep};
 
@@ -21,6 +22,14 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// A backend that waits for a busy machine, which is not what most tests are about.
 pub(crate) fn patient(url: &str) -> RedisBuilder {
     RedisBackend::builder(url).dial_timeout(PATIENCE).response_timeout(PATIENCE)
+}
+
+/// Asserts that no connection comes about, and what is said of it.
+pub(crate) async fn refused(builder: RedisBuilder, kind: ConnectErrorKind, says: &str) {
+    let error = builder.connect().await.unwrap_err();
+    let source = error.source().map(ToString::to_string);
+    assert!(error.kind() == kind && error.to_string().contains(says), "{says}: {error:?}; {source:?}");
+    assert!(format!("{error:?}").contains(says), "a `main` that returns it prints the sentence: {error:?}");
 }
 
 pub(crate) async fn connect(server: &Server) -> RedisBackend {

@@ -3,11 +3,11 @@
 use std::error::Error;
 
 use singleflight_core::LeaseBackend;
-use singleflight_redis::{ConnectError, ConnectErrorKind, RedisBackend, RedisBuilder};
+use singleflight_redis::{ConnectError, ConnectErrorKind, RedisBuilder};
 use singleflight_tests::tls::{Authority, TlsServer};
 
 use crate::conformance::conform;
-use crate::rig::{bytes, patient, put};
+use crate::rig::{bytes, patient, put, refused};
 
 /// As a client of this server that it accepts.
 pub(crate) fn accepted(server: &TlsServer, url: &str) -> RedisBuilder {
@@ -52,23 +52,18 @@ async fn distrust_is_told_at_the_start() {
     for (builder, says) in [
         (patient(&server.url()), "UnknownIssuer"),
         (patient(&server.url()).ca(stranger.certificate().as_bytes()), "certificate"),
-        (patient(&server.url()).ca(authority.as_bytes()), "received fatal alert"),
+        (patient(&server.url()).ca(authority.as_bytes()), "with `identity`"),
         (
             patient(&server.url())
                 .ca(authority.as_bytes())
                 .identity(they.certificate.as_bytes(), they.key.as_bytes()),
-            "received fatal alert",
+            "with `identity`",
         ),
     ] {
         let error = to(builder).await;
         assert_eq!(error.kind(), ConnectErrorKind::Untrusted, "{says}: {}", all_of(&error));
         assert!(error.to_string().contains(says), "{says}: {error}");
     }
-    let plain =
-        RedisBackend::builder(&server.server.url().replace("redis:", "rediss:")).ca(authority.as_bytes());
-    assert_eq!(to(plain).await.kind(), ConnectErrorKind::Unreachable, "a port without TLS");
-    let unsure = RedisBackend::builder(&server.url().replace("rediss:", "redis:"));
-    assert_eq!(to(unsure).await.kind(), ConnectErrorKind::Unreachable, "a port with TLS");
     let ca = authority.as_bytes();
     for builder in [
         patient(&server.url()).ca(b"junk"),
@@ -79,6 +74,34 @@ async fn distrust_is_told_at_the_start() {
         let error = builder.clone().connect_in_background().unwrap_err();
         assert_eq!(error.kind(), ConnectErrorKind::Misconfigured, "{builder:?}");
         assert!(!all_of(&error).contains("PRIVATE"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn tls_where_there_is_none_and_none_where_there_is() {
+    let server = TlsServer::with(&[]);
+    let ca = server.authority.certificate();
+    refused(
+        patient(&server.url().replace("rediss:", "redis:")),
+        ConnectErrorKind::Unreachable,
+        "write `rediss`",
+    )
+    .await;
+    let sentinel = server.url().replace("rediss:", "redis+sentinel:") + "/main";
+    refused(patient(&sentinel), ConnectErrorKind::Unreachable, "write `rediss`").await;
+    let plain = server.server.url().replace("redis:", "rediss:");
+    refused(patient(&plain).ca(ca.as_bytes()), ConnectErrorKind::Unreachable, "write `redis`").await;
+    // Its reason can come too late to be read; the help is the same.
+    let sentinel = server.url().replace("rediss:", "rediss+sentinel:") + "/main";
+    refused(patient(&sentinel).ca(ca.as_bytes()), ConnectErrorKind::Untrusted, "with `identity`").await;
+
+    for (hosts, year, says) in
+        [(&["example.com"], 4096, "as its certificate does"), (&["127.0.0.1"], 2001, "out of date")]
+    {
+        let authority = Authority::new();
+        let identity = authority.sign_for(hosts, year);
+        let server = TlsServer::known_by(authority, &identity, &[]);
+        refused(accepted(&server, &server.url()), ConnectErrorKind::Untrusted, says).await;
     }
 }
 
