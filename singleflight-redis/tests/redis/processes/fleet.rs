@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{sleep, timeout};
 
 use super::origin::{Load, Origin};
-use super::worker::{HASTY, ORIGIN, SERVER};
+use super::worker::{HASTY, NEAR, ORIGIN, SERVER};
 use crate::rig::{PATIENCE, soon};
 
 /// Another process. It ends with this.
@@ -29,6 +29,8 @@ pub(crate) struct Worker {
 pub(crate) struct Manner<'a> {
     /// With time-outs as users have them.
     pub(crate) hasty: bool,
+    /// With near copies.
+    pub(crate) near: bool,
     /// With a clock that is so far from ours, as `faketime` takes it.
     pub(crate) clock: Option<&'a str>,
 }
@@ -50,6 +52,9 @@ impl Worker {
         command.env(SERVER, url).env(ORIGIN, origin.port().to_string());
         if manner.hasty {
             command.env(HASTY, "1");
+        }
+        if manner.near {
+            command.env(NEAR, "1");
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -134,9 +139,19 @@ impl Drop for Worker {
 
 /// So many processes.
 pub(crate) async fn fleet(server: &Server, origin: &Origin, processes: usize) -> Vec<Worker> {
+    fleet_of(&server.url(), origin, processes, Manner::default()).await
+}
+
+/// The same on the servers of this URL, all of one manner.
+pub(crate) async fn fleet_of(
+    url: &str,
+    origin: &Origin,
+    processes: usize,
+    manner: Manner<'_>,
+) -> Vec<Worker> {
     let mut fleet = Vec::new();
     for _ in 0..processes {
-        fleet.push(Worker::start(&server.url(), origin, Manner::default()).await);
+        fleet.push(Worker::start(url, origin, manner).await);
     }
     fleet
 }

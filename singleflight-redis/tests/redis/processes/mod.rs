@@ -7,10 +7,12 @@
 //! | `fleet` | the test's side of it |
 //! | `leaders` | leaders that die, stop, go away or panic |
 //! | `values` | what callers in other processes see |
+//! | `near` | the same with near copies in each process |
 //! | `outages` | servers that go away, clocks that differ |
 
 mod fleet;
 mod leaders;
+mod near;
 mod origin;
 mod outages;
 mod values;

@@ -7,7 +7,7 @@ use singleflight_tests::harness::GRAIN;
 use singleflight_tests::server::Server;
 use tokio::time::{Instant, sleep};
 
-use super::fleet::{fleet, nothing_is_left, until_one_loads};
+use super::fleet::{Manner, fleet, fleet_of, nothing_is_left, until_one_loads};
 use super::origin::Origin;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -104,8 +104,13 @@ async fn p15_a_cooldown_is_kept_by_the_fleet_and_no_longer_than_it_says() {
 
 #[tokio::test]
 async fn p18_a_stale_value_is_refreshed_by_one_in_the_fleet_and_gone_when_it_says() {
+    stale_values_are_refreshed_by_one(Manner::default()).await;
+}
+
+/// What P18 says of a fleet.
+pub(super) async fn stale_values_are_refreshed_by_one(manner: Manner<'_>) {
     let (server, mut origin) = (Server::start(), Origin::start());
-    let mut fleet = fleet(&server, &origin, 3).await;
+    let mut fleet = fleet_of(&server.url(), &origin, 3, manner).await;
     let call = "k soft=1000 ttl=8000 lease=20000";
     let first = fleet[0].tell(&format!("call {call}"));
     origin.next().await.gives(1);

@@ -7,6 +7,7 @@
 //! | `drop NUMBER` | `ok`; drops the call of that number |
 //! | `invalidate KEY` | `ok` or `failed MESSAGE` |
 //! | `state` | flights in progress, channels subscribed to, and whether the link is up |
+//! | `near` | how many calls were answered with a near copy |
 //! | `clock` | seconds since 1970, as this process sees them |
 //!
 //! Options are `lease=`, `ttl=`, `soft=`, `wait=` and `cooldown=`, in milliseconds.
@@ -30,6 +31,8 @@ pub(crate) const SERVER: &str = "SINGLEFLIGHT_TEST_SERVER";
 pub(crate) const ORIGIN: &str = "SINGLEFLIGHT_TEST_ORIGIN";
 /// Set for time-outs as users have them.
 pub(crate) const HASTY: &str = "SINGLEFLIGHT_TEST_HASTY";
+/// Set for near copies.
+pub(crate) const NEAR: &str = "SINGLEFLIGHT_TEST_NEAR";
 
 static SITE: Site = Site::new("fleet::load");
 
@@ -114,8 +117,12 @@ async fn worker() {
         patient(&url)
     };
     let backend = builder.connect().await.unwrap();
-    let flights =
-        SingleFlight::builder().backend(Arc::new(backend.clone())).namespace("test").jitter(false).build();
+    let mut builder =
+        SingleFlight::builder().backend(Arc::new(backend.clone())).namespace("test").jitter(false);
+    if std::env::var(NEAR).is_ok() {
+        builder = builder.near(1000, MINUTE);
+    }
+    let flights = builder.build();
     say(0, std::process::id());
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut calls: HashMap<u32, AbortHandle> = HashMap::new();
@@ -149,6 +156,7 @@ async fn worker() {
                 let up = if backend.link().unwrap().is_up() { "up" } else { "down" };
                 say(number, format_args!("{} {} {up}", flights.in_progress(), backend.channels()));
             }
+            "near" => say(number, flights.statistics().total.near_hits),
             "clock" => say(number, SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()),
             other => panic!("no such command: {other}"),
         }
