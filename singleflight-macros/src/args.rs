@@ -41,6 +41,18 @@ const POLICY_ONLY: [(&str, &str); 6] = [
     ("error_cooldown", "error_cooldown(Duration::from_secs(1))"),
 ];
 
+/// Options of other crates' attributes, and what they are called here.
+const ELSEWHERE: [(&str, &str); 8] = [
+    ("time", "ttl"),
+    ("expire", "ttl"),
+    ("expires", "ttl"),
+    ("max_age", "ttl"),
+    ("ttl_secs", "ttl"),
+    ("grace", "soft_ttl"),
+    ("ignore", "skip"),
+    ("backend", "flights"),
+];
+
 /// An option's value and the key that it was written with.
 pub(crate) struct Opt<T> {
     pub(crate) key: Ident,
@@ -227,7 +239,7 @@ pub(crate) fn unknown(key: &Ident, known: &[&str], attribute: &str) -> syn::Erro
             "`{name}` is not an option of `{attribute}`: set it in a policy that functions share, \
              `const HOT: Policy = Policy::new().{call};`, and write `policy = HOT`"
         )
-    } else if let Some(near) = nearest(&name, known.iter().copied()) {
+    } else if let Some(near) = elsewhere(&name, known).or_else(|| nearest(&name, known.iter().copied())) {
         format!("`{name}` is not an option of `{attribute}`: did you mean `{near}`?")
     } else {
         format!(
@@ -236,6 +248,12 @@ pub(crate) fn unknown(key: &Ident, known: &[&str], attribute: &str) -> syn::Erro
         )
     };
     syn::Error::new(key.span(), message)
+}
+
+/// The known option that is called like this in other crates.
+fn elsewhere<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let (_, here) = ELSEWHERE.iter().find(|(there, _)| *there == name)?;
+    known.iter().copied().find(|known| known == here)
 }
 
 fn equals(key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {

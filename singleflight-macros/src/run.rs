@@ -37,9 +37,20 @@ pub(crate) fn invalidates(args: TokenStream, item: TokenStream) -> TokenStream {
 fn function(item: &TokenStream, attribute: &str, errors: &mut Errors) -> Option<Item> {
     let function = syn::parse2(item.clone()).ok();
     if function.is_none() {
-        errors.on(first_line(item), format!("`#[{attribute}]` belongs on an `async fn`, which this is not"));
+        let help = match around_functions(item) {
+            Some("trait") => ": put it on the functions in its `impl` blocks, where the bodies are",
+            Some(_) => ": put it on the functions inside",
+            None => ", which this is not",
+        };
+        errors.on(first_line(item), format!("`#[{attribute}]` belongs on an `async fn`{help}"));
     }
     function
+}
+
+/// Whether an item is one that functions stand in, and which.
+fn around_functions(item: &TokenStream) -> Option<&'static str> {
+    let mut words = first_line(item).into_iter().map(|token| token.to_string());
+    words.find_map(|word| ["trait", "impl", "mod"].into_iter().find(|kind| *kind == word))
 }
 
 fn with_errors(errors: Errors, item: TokenStream) -> TokenStream {

@@ -241,7 +241,8 @@ impl<E> MakeNot for ErrOf<E> {
 #[diagnostic::on_unimplemented(
     message = "`{R}` cannot carry a `FlightError`, and the policy may tell callers to fail",
     label = "not a `Result` whose error is `From<FlightError>`",
-    note = "add a variant `Flight(#[from] FlightError)` to the error, or take another way than `losers = \"fail\"` and `OnTimeout::Fail`"
+    note = "return a `Result` whose error has a variant `Flight(#[from] FlightError)`, or take another way than \
+            `losers = \"fail\"` and `OnTimeout::Fail`"
 )]
 pub trait MayFail<R, const NEEDED: bool> {}
 

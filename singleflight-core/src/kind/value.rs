@@ -27,7 +27,7 @@ impl<T: Clone + Send + Sync + 'static> LocalValue for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given to several callers",
     label = "needs `Clone`",
-    note = "derive `Clone` for it, or return an `Arc` of it (which needs the feature `rc` of serde)"
+    note = "derive `Clone` for it or for what it holds, or return an `Arc` of it (which needs the feature `rc` of serde)"
 )]
 pub trait CanClone: Clone {}
 
@@ -43,7 +43,7 @@ pub trait CanCross: Send + Sync + 'static {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be written to a store",
     label = "needs `Serialize` and `Deserialize`",
-    note = "derive both serde traits for it, or write `local` in the attribute to keep the value in this process"
+    note = "derive both serde traits for it or for what it holds, or write `local` in the attribute to keep the value in this process"
 )]
 pub trait CanTravel: Serialize + DeserializeOwned {}
 
