@@ -64,7 +64,7 @@ use proc_macro::TokenStream;
 /// | `cache_if` | path of a `fn(&T) -> bool` | whether to keep a value; its caller gets it either way. `T` is what stands in `Ok` for a `Result`, else what is returned |
 /// | `flights` | expression, `&SingleFlight` | the engine; default: the one in scope, else the one installed, else one in memory. Where the body moves what it borrows from, clone: `&self.flights.clone()` |
 /// | `policy` | path of a `const` `Policy` | defaults that functions share; what the attribute says wins |
-/// | `name` | text, `module::function` | the label in statistics and metrics; functions with one name and one value type share values |
+/// | `name` | text, `module::function` | the label in statistics and metrics, which two `find`s of one module share unless they are given names; functions with one name and one value type share values |
 /// | `crate` | path, `::singleflight_core` | the crate, if it has another name or is re-exported |
 /// | `spawn` | flag | the fill runs as a task of its own, see [below](#fills-of-their-own) |
 ///

@@ -23,23 +23,6 @@
 //!
 //! For near caches it also needs `+psubscribe +punsubscribe` and the pattern itself, which Redis compares letter by letter:
 //! `&sf:{namespace:*}w`. Without them copies live for a moment only.
-//!
-//! | file | holds |
-//! |---|---|
-//! | `backend` | the contract's face |
-//! | `builder`, `scheme`, `target`, `environment`, `tls` | start-up: settings, URLs, variables, certificates |
-//! | `steps` | the contract's steps as commands, and answers back |
-//! | `ttls` | what the server said of TTLs a moment ago, so that a hit need not ask |
-//! | `scripts`, `lua/` | what has to be one step on the server |
-//! | `keys` | the names of a key's records |
-//! | `link`, `connection`, `health` | data connections, kept by a task each |
-//! | `dial`, `sentinel`, `cluster` | making them: to a server, to the primary that sentinels name for as long as they do, to all nodes of a cluster |
-//! | `ailing` | slots whose node is away |
-//! | `notify`, `watch` | waiters: subscriptions on a connection of their own |
-//! | `feed` | near caches: what changes, on that same connection |
-//! | `post` | steps that nobody waits for |
-//! | `error` | what an error of a step means |
-//! | `refusal` | why no connection came about, and what to do about it |
 
 #[cfg(feature = "cluster")]
 mod ailing;

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
@@ -30,6 +31,8 @@ pub(crate) enum Refusal {
     Unknown,
     /// The request makes no sense, as the sentence says.
     Bad(&'static str),
+    /// It is not even of the form that it should have.
+    Malformed(StatusCode, String),
     Repo(RepoError),
 }
 
@@ -46,11 +49,15 @@ pub(crate) fn serve(
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
         .route("/metrics", get(figures))
+        .fallback(|| async { Refusal::Malformed(StatusCode::NOT_FOUND, "there is no such path".to_owned()) })
         .with_state(service);
     axum::serve(listener, routes).with_graceful_shutdown(stop::told()).into_future()
 }
 
-async fn find(State(service): State<Service>, Path(id): Path<UserId>) -> Result<Json<User>, Refusal> {
+type Id = Result<Path<UserId>, PathRejection>;
+
+async fn find(State(service): State<Service>, id: Id) -> Result<Json<User>, Refusal> {
+    let Path(id) = id?;
     service.users.find(id).await?.map(Json).ok_or(Refusal::Unknown)
 }
 
@@ -59,7 +66,11 @@ struct ByEmail {
     email: String,
 }
 
-async fn by_email(State(service): State<Service>, Query(by): Query<ByEmail>) -> Result<Json<User>, Refusal> {
+async fn by_email(
+    State(service): State<Service>,
+    by: Result<Query<ByEmail>, QueryRejection>,
+) -> Result<Json<User>, Refusal> {
+    let Query(by) = by?;
     let id = service.users.id_of(&by.email).await?.ok_or(Refusal::Unknown)?;
     service.users.find(id).await?.map(Json).ok_or(Refusal::Unknown)
 }
@@ -70,8 +81,9 @@ async fn newest(State(service): State<Service>) -> Result<Json<Vec<User>>, Refus
 
 async fn create(
     State(service): State<Service>,
-    Json(new): Json<NewUser>,
+    new: Result<Json<NewUser>, JsonRejection>,
 ) -> Result<(StatusCode, Json<User>), Refusal> {
+    let Json(new) = new?;
     check_name(&new.name)?;
     if !new.email.contains('@') || new.email.len() > 254 {
         return Err(Refusal::Bad("`email` has an @ in it and at most 254 bytes"));
@@ -86,14 +98,16 @@ struct Name {
 
 async fn rename(
     State(service): State<Service>,
-    Path(id): Path<UserId>,
-    Json(Name { name }): Json<Name>,
+    id: Id,
+    name: Result<Json<Name>, JsonRejection>,
 ) -> Result<StatusCode, Refusal> {
+    let (Path(id), Json(Name { name })) = (id?, name?);
     check_name(&name)?;
     done(service.users.rename(id, &name).await?)
 }
 
-async fn remove(State(service): State<Service>, Path(id): Path<UserId>) -> Result<StatusCode, Refusal> {
+async fn remove(State(service): State<Service>, id: Id) -> Result<StatusCode, Refusal> {
+    let Path(id) = id?;
     done(service.users.remove(id).await?)
 }
 
@@ -118,12 +132,31 @@ impl From<RepoError> for Refusal {
     }
 }
 
+impl From<PathRejection> for Refusal {
+    fn from(error: PathRejection) -> Self {
+        Self::Malformed(error.status(), error.body_text())
+    }
+}
+
+impl From<QueryRejection> for Refusal {
+    fn from(error: QueryRejection) -> Self {
+        Self::Malformed(error.status(), error.body_text())
+    }
+}
+
+impl From<JsonRejection> for Refusal {
+    fn from(error: JsonRejection) -> Self {
+        Self::Malformed(error.status(), error.body_text())
+    }
+}
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let answer = |status, sentence: &str| (status, Json(json!({ "error": sentence }))).into_response();
         match self {
             Self::Unknown => answer(StatusCode::NOT_FOUND, "there is no such user"),
             Self::Bad(sentence) => answer(StatusCode::UNPROCESSABLE_ENTITY, sentence),
+            Self::Malformed(status, sentence) => answer(status, &sentence),
             Self::Repo(RepoError::Database(sqlx::Error::Database(error))) if error.is_unique_violation() => {
                 answer(StatusCode::CONFLICT, "another user has this address")
             }

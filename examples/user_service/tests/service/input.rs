@@ -24,9 +24,19 @@ async fn bad_requests_are_refused_with_a_sentence() {
         assert_eq!(response.status(), StatusCode::UNPROCESSABLE_ENTITY);
         assert!(error(response).await.contains(says), "{new}");
     }
-    assert!(service.post("/users", &json!({})).await.status().is_client_error());
-    assert_eq!(service.get("/users/ada").await.status(), StatusCode::BAD_REQUEST);
-    assert_eq!(service.get("/users/by-email").await.status(), StatusCode::BAD_REQUEST);
+    let empty = service.post("/users", &json!({})).await;
+    assert_eq!(empty.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(error(empty).await.contains("`name`"));
+    for (path, status, says) in [
+        ("/users/ada", StatusCode::BAD_REQUEST, "Invalid URL"),
+        ("/users/by-email", StatusCode::BAD_REQUEST, "`email`"),
+        ("/nowhere", StatusCode::NOT_FOUND, "no such path"),
+    ] {
+        let response = service.get(path).await;
+        assert_eq!(response.status(), status, "{path}");
+        let told = error(response).await;
+        assert!(told.contains(says), "{path}: {told}");
+    }
 
     let _ = service.user("ada").await;
     let again = service.post("/users", &json!({ "name": "ada", "email": "ada@example.org" })).await;
