@@ -53,6 +53,7 @@ mod fill;
 mod fill_times;
 mod flight;
 mod flights;
+mod hashing;
 mod identity;
 mod invalidate;
 pub mod key;

@@ -5,7 +5,7 @@ mod stored;
 mod watch;
 
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use super::{
 use crate::clock::{Clock, far};
 use crate::entry::{Entry, Kind, Payload, Stamp};
 use crate::error::BackendError;
+use crate::hashing::Hasher;
 
 /// Keeps values in this process, shared and never serialized, bounded by their number.
 ///
@@ -44,11 +45,14 @@ pub struct MemoryBackend {
     shared: Arc<Shared>,
 }
 
+/// Read without a lock, changed under the lock of the key's shard.
+type Entries = moka::sync::Cache<Arc<str>, Stored, Hasher>;
+
 struct Shared {
     clock: Clock,
-    entries: moka::sync::Cache<Arc<str>, Stored>,
+    entries: Entries,
     shards: Box<[Mutex<Shard>]>,
-    hasher: RandomState,
+    hasher: Hasher,
     /// Made by the first who listens.
     feed: OnceLock<broadcast::Sender<News>>,
 }
@@ -82,9 +86,11 @@ impl MemoryBuilder {
             shared: Arc::new(Shared {
                 clock: self.clock,
                 // No expiry of moka's own: it costs every hit about a tenth. `Shard::sweep` frees what has expired.
-                entries: moka::sync::Cache::new(self.capacity),
+                entries: moka::sync::Cache::builder()
+                    .max_capacity(self.capacity)
+                    .build_with_hasher(Hasher::default()),
                 shards: (0..Shared::SHARDS).map(|_| Mutex::default()).collect(),
-                hasher: RandomState::new(),
+                hasher: Hasher::default(),
                 feed: OnceLock::new(),
             }),
         }
@@ -134,9 +140,11 @@ impl Shared {
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is stored, if it has not passed its hard TTL.
-    fn live(&self, key: &str, now: Instant) -> Option<Stored> {
-        self.entries.get(key).filter(|stored| now < stored.hard)
+    /// What is stored, as whoever holds the lock of the key's shard finds it.
+    ///
+    /// A load of a key that is not there costs no look into moka: what moka has the shard knows of.
+    fn stored(&self, key: &str, shard: &Shard) -> Option<Stored> {
+        if shard.remembers(key) { self.entries.get(key) } else { None }
     }
 
     fn peek(&self, key: &str) -> Option<Entry> {
@@ -148,7 +156,7 @@ impl Shared {
         let _hold = Hold::begin();
         let mut shard = self.lock(request.key);
         let now = self.clock.now();
-        match self.entries.get(request.key) {
+        match self.stored(request.key, &shard) {
             // Under the lock, so that it cannot be a value published a moment later.
             Some(stored) if now >= stored.hard => {
                 self.entries.invalidate(request.key);
@@ -169,7 +177,7 @@ impl Shared {
         let _hold = Hold::begin();
         let mut shard = self.lock(request.key);
         let now = self.clock.now();
-        let found = self.live(request.key, now);
+        let found = self.stored(request.key, &shard).filter(|stored| now < stored.hard);
         if !shard.holds(request.key, request.token, now) {
             // A repeat whose first answer was lost finds its own value.
             return match found {
@@ -379,7 +387,8 @@ impl MemoryBackend {
     pub(crate) fn replace(&self, key: &str, payload: crate::entry::Payload) -> bool {
         let _hold = Hold::begin();
         let _shard = self.shared.lock(key);
-        let Some(old) = self.shared.live(key, self.shared.clock.now()) else { return false };
+        let live = |old: &Stored| self.shared.clock.now() < old.hard;
+        let Some(old) = self.shared.entries.get(key).filter(live) else { return false };
         self.shared.entries.insert(key.into(), Stored::new(payload, old.stamp, old.soft, old.hard));
         true
     }

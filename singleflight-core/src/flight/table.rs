@@ -1,7 +1,6 @@
 //! Who leads and who follows: look-up and join in one critical section.
 
-use std::collections::HashMap;
-use std::collections::hash_map::{Entry, RandomState};
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,12 +10,13 @@ use smallvec::SmallVec;
 
 use super::state::{State, wake};
 use super::{Crew, Flight, FlightId, Follow, Lead, Watchdog};
+use crate::hashing::{Hasher, Map};
 use crate::sync::{Arc, Mutex, lock};
 
 /// The flights of one engine.
 pub(crate) struct FlightTable<C: Crew> {
     shards: Box<[Mutex<Shard<C>>]>,
-    hasher: RandomState,
+    hasher: Hasher,
     crew: C,
     /// The origin of [`Flight::heard`].
     pub(super) origin: Instant,
@@ -26,7 +26,7 @@ pub(crate) struct FlightTable<C: Crew> {
 }
 
 /// Nearly always one flight per key; more where functions share a template.
-type Shard<C> = HashMap<Arc<str>, SmallVec<[Arc<Flight<C>>; 1]>>;
+type Shard<C> = Map<Arc<str>, SmallVec<[Arc<Flight<C>>; 1]>>;
 
 /// A caller's part in a flight.
 pub(crate) enum Joined<C: Crew> {
@@ -62,7 +62,7 @@ impl<C: Crew> FlightTable<C> {
         let shards = (0..Self::SHARDS).map(|_| Mutex::default()).collect();
         Arc::new(Self {
             shards,
-            hasher: RandomState::new(),
+            hasher: Hasher::default(),
             crew,
             origin: now,
             #[cfg(feature = "test-util")]

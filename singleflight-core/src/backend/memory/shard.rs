@@ -1,14 +1,14 @@
 //! Leases, failures and watchers of the keys in one shard.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::stored::Stored;
+use super::Entries;
 use crate::backend::{Acquire, Acquired, Change, Renewed, Token};
 use crate::clock::far;
+use crate::hashing::Map;
 
 /// How long those who were waiting on a grant are told that it failed.
 const NOTE: Duration = Duration::from_secs(1);
@@ -22,9 +22,10 @@ const SWEEP_AFTER: usize = 64;
 /// their key is next used, or with a sweep: there are never more of them than `SWEEP_AFTER` plus the live ones.
 #[derive(Default)]
 pub(super) struct Shard {
-    rows: HashMap<Arc<str>, Row>,
-    /// When the entries of this shard are gone; what a sweep goes by. May name a few that moka has evicted.
-    gone: HashMap<Arc<str>, Instant>,
+    rows: Map<Arc<str>, Row>,
+    /// When the entries of this shard are gone; what a sweep goes by. Names all that moka has, and may name some that it
+    /// has evicted.
+    gone: Map<Arc<str>, Instant>,
     /// Rows and entries added since the last sweep, and how many it left.
     added: usize,
     kept: usize,
@@ -202,13 +203,18 @@ impl Shard {
         self.added += usize::from(self.gone.insert(key, hard).is_none());
     }
 
+    /// Whether an entry may be there.
+    pub(super) fn remembers(&self, key: &str) -> bool {
+        self.gone.contains_key(key)
+    }
+
     /// Notes that an entry has been removed.
     pub(super) fn forget(&mut self, key: &str) {
         self.gone.remove(key);
     }
 
     /// Frees what has expired, often enough for the bounds above and rarely enough to cost each addition a constant.
-    pub(super) fn sweep_if_due(&mut self, now: Instant, entries: &moka::sync::Cache<Arc<str>, Stored>) {
+    pub(super) fn sweep_if_due(&mut self, now: Instant, entries: &Entries) {
         let due = *self.sweep_at.get_or_insert_with(|| far(now, SWEEP_EVERY));
         if self.added < self.kept.max(SWEEP_AFTER) && now < due {
             return;
