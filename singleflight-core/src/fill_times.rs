@@ -69,14 +69,39 @@ pub(crate) struct FillTimes {
 
 struct Windows {
     current: Histogram<u32>,
-    last: Histogram<u32>,
+    /// With those of the window before.
+    recent: Histogram<u32>,
+    /// How many were above the p99 since it was computed.
+    above: u64,
 }
 
 impl Windows {
     /// Made at a function's first fill; two significant digits take 13 kB each.
     fn new() -> Option<Self> {
         let current = Histogram::new_with_bounds(1, FillTimes::LONGEST, 2).ok()?;
-        Some(Self { last: current.clone(), current })
+        Some(Self { recent: current.clone(), current, above: 0 })
+    }
+
+    /// Adds a fill; says whether the p99, which was this, is to be computed anew.
+    ///
+    /// That walks buckets: once there are many fills it is done for those that may move it, more than one in a hundred
+    /// above it, and now and then for those below.
+    fn record(&mut self, micros: u64, p99: u64) -> bool {
+        if self.current.len() >= FillTimes::WINDOW {
+            // Both are made alike, so the sum always fits.
+            self.recent.reset();
+            let _ = self.recent.add(&self.current);
+            self.current.reset();
+        }
+        self.current.saturating_record(micros);
+        self.recent.saturating_record(micros);
+        self.above += u64::from(micros > p99);
+        let n = self.recent.len();
+        let due = n < 16 || n.is_multiple_of(64) || self.above * 100 > n;
+        if due {
+            self.above = 0;
+        }
+        due
     }
 }
 
@@ -97,16 +122,9 @@ impl FillTimes {
         if windows.is_none() {
             *windows = Windows::new();
         }
-        let Some(Windows { current, last }) = &mut *windows else { return };
-        if current.len() >= Self::WINDOW {
-            std::mem::swap(current, last);
-            current.reset();
-        }
-        current.saturating_record(micros);
-        // The quantile walks all buckets: not for every fill, once there are many, unless this one moves it.
-        let n = current.len();
-        if n < 64 || n.is_multiple_of(32) || micros > self.p99.load(Ordering::Relaxed) {
-            self.p99.store(quantile(current, last, 0.99), Ordering::Relaxed);
+        let Some(windows) = &mut *windows else { return };
+        if windows.record(micros, self.p99.load(Ordering::Relaxed)) {
+            self.p99.store(windows.recent.value_at_quantile(0.99), Ordering::Relaxed);
         }
     }
 
@@ -121,17 +139,7 @@ impl FillTimes {
     /// A quantile of the recent fills.
     pub(crate) fn quantile(&self, q: f64) -> Option<Duration> {
         let windows = lock(&self.windows);
-        windows.as_ref().map(|w| Duration::from_micros(quantile(&w.current, &w.last, q)))
-    }
-}
-
-/// The value below which `q` of both windows lie.
-fn quantile(current: &Histogram<u32>, last: &Histogram<u32>, q: f64) -> u64 {
-    let mut both = current.clone();
-    match both.add(last) {
-        Ok(()) => both.value_at_quantile(q),
-        // The windows are made alike, so the sum always fits.
-        Err(_) => current.value_at_quantile(q),
+        windows.as_ref().map(|w| Duration::from_micros(w.recent.value_at_quantile(q)))
     }
 }
 
