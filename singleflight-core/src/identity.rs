@@ -66,19 +66,19 @@ impl Place {
     }
 }
 
-/// The identity of one function's values of one type, computed at its first use.
+/// The identities of one function's values, one for each type, computed at its first use.
 #[derive(Debug)]
-pub(crate) struct Identity(OnceLock<First>);
+pub(crate) struct Identity([OnceLock<Known>; Identity::REMEMBERED]);
 
-/// What was computed first.
+/// What was computed.
 #[derive(Debug)]
-struct First {
+struct Known {
     place: Place,
     type_name: &'static str,
     hash: u32,
 }
 
-impl First {
+impl Known {
     /// By address, which is nearly always enough. A function that is compiled into several units has a copy of the
     /// text in each, though: then by content, which is still much quicker than to hash it. Calls by hand have one place
     /// and many types.
@@ -89,17 +89,24 @@ impl First {
 }
 
 impl Identity {
+    /// A function has one, unless it is generic; calls by hand have one for each type.
+    const REMEMBERED: usize = 8;
+
     pub(crate) const fn new() -> Self {
-        Self(OnceLock::new())
+        Self([const { OnceLock::new() }; Self::REMEMBERED])
     }
 
     /// The hash for `place` (or for an explicit `name`) and a value type.
     ///
-    /// A call site in a generic function has many places; the first is remembered, others are hashed anew.
+    /// A call site in a generic function has many places; the first few are remembered, others are hashed anew.
     pub(crate) fn get(&self, place: Place, name: Option<&'static str>, type_name: &'static str) -> u32 {
-        let compute = || First { place, type_name, hash: hash(place, name, type_name) };
-        let first = self.0.get_or_init(compute);
-        if first.is(place, type_name) { first.hash } else { hash(place, name, type_name) }
+        for slot in &self.0 {
+            let known = slot.get_or_init(|| Known { place, type_name, hash: hash(place, name, type_name) });
+            if known.is(place, type_name) {
+                return known.hash;
+            }
+        }
+        hash(place, name, type_name)
     }
 }
 
@@ -218,12 +225,13 @@ mod tests {
     fn one_place_with_many_types_has_an_identity_for_each() {
         let identity = Identity::new();
         let place = Place::named("flight");
-        let mut ids: Vec<_> =
-            ["u64", "f64", "u64", "a::Cents"].map(|name| identity.get(place, None, name)).into();
-        assert_eq!(ids[0], ids[2]);
+        let types = ["u64", "f64", "a::Cents", "u8", "u16", "u32", "i8", "i16", "i32", "i64"];
+        let all = || types.map(|name| identity.get(place, None, name));
+        assert!(types.len() > Identity::REMEMBERED);
+        let mut ids = all();
+        assert_eq!(ids, all(), "remembered or not");
         ids.sort_unstable();
-        ids.dedup();
-        assert_eq!(ids.len(), 3);
+        assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "{ids:?}");
     }
 
     #[test]
@@ -263,9 +271,9 @@ mod tests {
     #[test]
     fn a_copy_of_the_text_is_known_by_its_content() {
         let copy = |text: &str| -> &'static str { Box::leak(text.to_owned().into_boxed_str()) };
-        let first = First { place: Place::named("a::find"), type_name: "u8", hash: 0 };
-        assert!(first.is(Place::named(copy("a::find")), copy("u8")));
-        assert!(!first.is(Place::named(copy("a::find")), "u16"));
-        assert!(!first.is(Place::named(copy("a::load")), "u8"));
+        let known = Known { place: Place::named("a::find"), type_name: "u8", hash: 0 };
+        assert!(known.is(Place::named(copy("a::find")), copy("u8")));
+        assert!(!known.is(Place::named(copy("a::find")), "u16"));
+        assert!(!known.is(Place::named(copy("a::load")), "u8"));
     }
 }
