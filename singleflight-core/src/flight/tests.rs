@@ -3,10 +3,12 @@
 use std::any::TypeId;
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::clock::Clock;
 use crate::sync::lock;
 
 #[derive(Default)]
@@ -50,17 +52,27 @@ impl World {
 
     fn join_as(&self, deadline: u64, impatient: bool, busy: bool) -> Joined<Hands> {
         let patience = Duration::from_secs(5);
-        self.table.join(
-            &id(1),
-            Manner {
-                arrived: self.at(0),
-                now: self.at(0),
-                deadline: self.at(deadline),
-                impatient,
-                patience,
-                busy,
-            },
-        )
+        let (now, deadline) = (self.at(0), self.at(deadline));
+        self.table.join(&id(1), Manner { arrived: now, now, deadline, impatient, patience, busy })
+    }
+
+    /// Leads another function's flight of the same key.
+    fn lead_of(&self, identity: u32) -> Lead<Hands> {
+        let (now, deadline) = (self.at(0), self.at(1));
+        let manner =
+            Manner { arrived: now, now, deadline, impatient: false, patience: Duration::MAX, busy: true };
+        let Joined::Lead(lead) = self.table.join(&id(identity), manner) else { panic!("it is new") };
+        lead
+    }
+
+    /// Joins now a flight for a caller that called so many seconds ago.
+    fn follow_since(&self, seconds: u64) -> Follow<Hands> {
+        let now = self.at(0);
+        let arrived = now - Duration::from_secs(seconds);
+        let (deadline, patience) = (self.at(100), Duration::from_secs(5));
+        let manner = Manner { arrived, now, deadline, impatient: false, patience, busy: true };
+        let Joined::Follow(follow) = self.table.join(&id(1), manner) else { panic!("nobody leads") };
+        follow
     }
 
     fn lead(&self) -> Lead<Hands> {
@@ -85,12 +97,38 @@ impl World {
     }
 }
 
+/// Counts how often it is called.
+#[derive(Default)]
+struct Calls(AtomicUsize);
+
+impl Calls {
+    fn new() -> (std::sync::Arc<Self>, Waker) {
+        let calls = std::sync::Arc::new(Self::default());
+        (calls.clone(), Waker::from(calls))
+    }
+
+    /// Since this was asked last.
+    fn take(&self) -> usize {
+        self.0.swap(0, Ordering::SeqCst)
+    }
+}
+
+impl Wake for Calls {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
 fn id(identity: u32) -> FlightId {
     FlightId { key: "k".into(), value: TypeId::of::<()>(), identity, purpose: Purpose::Fill }
 }
 
 fn poll(follow: &mut Follow<Hands>) -> Option<Followed<Hands>> {
-    match Pin::new(follow).poll(&mut Context::from_waker(Waker::noop())) {
+    poll_by(follow, Waker::noop())
+}
+
+fn poll_by(follow: &mut Follow<Hands>, waker: &Waker) -> Option<Followed<Hands>> {
+    match Pin::new(follow).poll(&mut Context::from_waker(waker)) {
         Poll::Ready(followed) => Some(followed),
         Poll::Pending => None,
     }
@@ -114,9 +152,11 @@ fn p05_answers_of_the_store_are_for_those_who_came_before_the_question() {
     let mut before = world.follow(100);
     lead.seal(world.start);
     let mut after = world.follow(100);
+    let mut moved = world.follow_since(1);
     lead.answer_sealed("yes");
     assert!(matches!(poll(&mut before), Some(Followed::Answer("yes"))));
     assert!(matches!(poll(&mut after), Some(Followed::Again)));
+    assert!(matches!(poll(&mut moved), Some(Followed::Answer("yes"))), "it called before, and sat elsewhere");
 }
 
 #[test]
@@ -140,6 +180,7 @@ fn p16_a_dropped_leader_leaves_its_stage_to_one_follower() {
     let (mut first, mut second) = (world.follow(100), world.follow(100));
     drop(lead);
     let Some(Followed::Lead(lead)) = poll(&mut first) else { panic!("the first follower leads") };
+    assert_eq!(lock(&lead.flight().state).reign, 2, "reigns only grow");
     assert!(poll(&mut second).is_none());
     assert_eq!(lead.stage(), Some(7));
     drop(lead);
@@ -218,38 +259,16 @@ fn the_impatient_leave_when_the_fill_is_on() {
 fn functions_that_share_a_key_do_not_share_a_flight() {
     let world = World::new();
     let _one = world.lead();
-    let manner = Manner {
-        arrived: world.at(0),
-        now: world.at(0),
-        deadline: world.at(1),
-        impatient: false,
-        patience: Duration::MAX,
-        busy: true,
-    };
-    let Joined::Lead(two) = world.table.join(&id(2), manner) else {
-        panic!("another identity, another flight")
-    };
+    let two = world.lead_of(2);
     assert_eq!(world.table.len(), 2);
-    two.dismiss();
+    assert!(two.dismiss());
     assert_eq!(world.table.len(), 1);
 }
 
 #[test]
 fn p21_a_circle_of_waiting_fills_is_found_by_the_one_that_closes_it() {
     let world = World::new();
-    let flight = |identity| {
-        let manner = Manner {
-            arrived: world.at(0),
-            now: world.at(0),
-            deadline: world.at(1),
-            impatient: false,
-            patience: Duration::MAX,
-            busy: true,
-        };
-        let Joined::Lead(lead) = world.table.join(&id(identity), manner) else { panic!("it is new") };
-        lead
-    };
-    let (a, b, c) = (flight(10), flight(11), flight(12));
+    let (a, b, c) = (world.lead_of(10), world.lead_of(11), world.lead_of(12));
     let ab = Blocked::wait_for(std::iter::once(a.flight()), b.flight());
     let bc = Blocked::wait_for(std::iter::once(b.flight()), c.flight());
     assert!(ab.is_some() && bc.is_some());
@@ -270,4 +289,161 @@ fn p23_seats_given_up_leave_nothing_in_the_line() {
     drop(keep);
     assert_eq!(world.look(1), None, "with nobody waiting the timer ends");
     let _again = pin!(world.follow(50));
+}
+
+#[test]
+fn p12_a_deposed_leader_that_goes_or_speaks_changes_nothing() {
+    let world = World::new();
+    let old = world.lead();
+    let (mut next, mut patient) = (world.follow(100), world.follow(100));
+    world.look(5);
+    let Some(Followed::Lead(lead)) = poll(&mut next) else { panic!("the first follower leads") };
+    assert_eq!(lock(&lead.flight().state).reign, 3, "the watchdog's reign lies between");
+    lead.set_busy(false);
+    old.set_busy(true);
+    let Joined::Follow(mut impatient) = world.join_as(100, true, false) else {
+        panic!("a deposed leader cannot say that a fill is on")
+    };
+    drop(old);
+    assert!(poll(&mut patient).is_none() && poll(&mut impatient).is_none(), "it hands over nothing");
+    assert!(lead.answer("yes"));
+    assert!(matches!(poll(&mut patient), Some(Followed::Answer("yes"))));
+}
+
+#[test]
+fn p12_a_successor_deposed_before_it_is_polled_looks_again() {
+    let world = World::new();
+    let _old = world.lead();
+    let (mut parked, mut next) = (world.follow(100), world.follow(100));
+    world.look(5);
+    world.look(10);
+    assert!(matches!(poll(&mut parked), Some(Followed::Again)), "its reign is over though the flight is not");
+    assert!(matches!(poll(&mut next), Some(Followed::Lead(_))));
+}
+
+#[test]
+fn the_waker_of_the_last_poll_is_the_one_that_is_called() {
+    let world = World::new();
+    let lead = world.lead();
+    let mut follow = world.follow(100);
+    let ((first, one), (second, two)) = (Calls::new(), Calls::new());
+    assert!(poll_by(&mut follow, &one).is_none() && poll_by(&mut follow, &two).is_none());
+    lead.answer("yes");
+    assert_eq!((first.take(), second.take()), (0, 1));
+}
+
+#[test]
+fn the_impatient_are_woken_when_the_fill_goes_on_and_nobody_when_it_stops() {
+    let world = World::new();
+    let Joined::Lead(lead) = world.join_as(100, false, false) else { panic!("someone leads already") };
+    let Joined::Follow(mut impatient) = world.join_as(100, true, false) else { panic!("it may be a hit") };
+    let mut patient = world.follow(100);
+    let ((calls, waker), (others, other)) = (Calls::new(), Calls::new());
+    assert!(poll_by(&mut impatient, &waker).is_none() && poll_by(&mut patient, &other).is_none());
+    lead.set_busy(true);
+    assert_eq!((calls.take(), others.take()), (1, 0));
+    assert!(matches!(poll(&mut impatient), Some(Followed::Busy)));
+    lead.set_busy(false);
+    assert_eq!((calls.take(), others.take()), (0, 0));
+}
+
+#[test]
+fn the_watchdog_is_woken_by_an_earlier_deadline_alone() {
+    let world = World::new();
+    let lead = world.lead();
+    lead.set_terms(Duration::from_secs(1000), None);
+    let _first = world.follow(50);
+    let (calls, waker) = Calls::new();
+    let look = || lock(&world.table.crew().watchdogs)[0].look(world.at(0), &waker);
+    assert_eq!(look(), Some(world.at(50)));
+    let _later = world.follow(60);
+    assert_eq!(calls.take(), 0, "it would look in time");
+    let _earlier = world.follow(40);
+    assert_eq!(calls.take(), 1);
+    assert_eq!(look(), Some(world.at(40)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_watchdogs_timer_moves_with_the_earliest_deadline() {
+    let clock = Clock::system();
+    let origin = clock.now();
+    let table = FlightTable::new(Hands::default(), origin);
+    let join = |seconds| {
+        let (now, deadline) = (origin, origin + Duration::from_secs(seconds));
+        let patience = Duration::from_secs(1000);
+        table.join(&id(1), Manner { arrived: now, now, deadline, impatient: false, patience, busy: true })
+    };
+    let Joined::Lead(_lead) = join(900) else { panic!("someone leads already") };
+    let Joined::Follow(mut late) = join(100) else { panic!("nobody leads") };
+    let watchdog = lock(&table.crew().watchdogs).pop().unwrap();
+    let running = tokio::spawn(watchdog.run(clock.clone()));
+    tokio::task::yield_now().await;
+    let Joined::Follow(early) = join(10) else { panic!("nobody leads") };
+    assert!(matches!(early.await, Followed::Expired));
+    assert_eq!(clock.now() - origin, Duration::from_secs(10));
+    assert!(poll(&mut late).is_none());
+    assert!(matches!(late.await, Followed::Expired));
+    assert_eq!(clock.now() - origin, Duration::from_secs(100));
+    running.await.unwrap();
+}
+
+#[test]
+fn a_watchdog_that_gives_up_wakes_nobody_and_is_not_replaced() {
+    let world = World::new();
+    let _lead = world.lead();
+    let mut follow = world.follow(100);
+    let (calls, waker) = Calls::new();
+    assert!(poll_by(&mut follow, &waker).is_none());
+    let watchdog = lock(&world.table.crew().watchdogs).pop().unwrap();
+    watchdog.give_up();
+    assert_eq!(calls.take(), 0);
+    assert!(poll_by(&mut follow, &waker).is_none());
+    assert!(lock(&world.table.crew().watchdogs).is_empty(), "or each would start the next, without end");
+}
+
+#[test]
+fn a_sibling_is_another_flight_of_the_key_that_has_got_so_far() {
+    let world = World::new();
+    let (one, two) = (world.lead_of(1), world.lead_of(2));
+    one.set_stage(7);
+    let of = |lead: &Lead<Hands>| world.table.sibling(lead.flight(), |stage| *stage == 7);
+    assert!(of(&one).is_none(), "neither itself nor one that has not got there");
+    assert!(Arc::ptr_eq(&of(&two).unwrap(), one.flight()));
+}
+
+#[cfg(feature = "test-util")]
+#[tokio::test]
+async fn followers_are_counted_by_key() {
+    let world = World::new();
+    let lead = world.lead();
+    assert_eq!((world.table.followers("k"), world.table.followers("other")), (0, 0));
+    let (_one, two) = (world.follow(100), world.follow(3));
+    assert_eq!((world.table.followers("k"), world.table.keys()), (2, vec![("k".into(), 2)]));
+    let third = tokio::spawn({
+        let table = world.table.clone();
+        async move { table.until_followers("k", 3).await }
+    });
+    tokio::task::yield_now().await;
+    assert!(!third.is_finished());
+    let _three = world.follow(100);
+    third.await.unwrap();
+    drop(two);
+    assert_eq!(world.table.followers("k"), 2);
+    drop(lead);
+    assert_eq!(world.table.followers("k"), 1, "who has been handed the lead does not wait");
+}
+
+#[test]
+fn p23_the_line_is_never_longer_than_twice_those_who_wait_and_a_few() {
+    let world = World::new();
+    let lead = world.lead();
+    let mut waiting = Vec::new();
+    for n in 0..1000 {
+        drop(world.follow(90));
+        if n % 10 == 0 {
+            waiting.push(world.follow(100));
+        }
+        let line = lock(&lead.flight().state).line_len();
+        assert!(line <= 2 * (waiting.len() + 1) + 64, "{line} in line for {}", waiting.len());
+    }
 }
