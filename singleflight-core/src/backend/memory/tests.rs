@@ -190,3 +190,42 @@ fn absurd_ttls_are_harmless() {
     let entry = store.peek("a").unwrap();
     assert_eq!((entry.fresh_for, entry.gone_in), (SECOND, SECOND));
 }
+
+/// Each end is exclusive: at the very moment it is over.
+#[test]
+fn ends_are_over_when_they_come() {
+    let (store, hand) = store(100);
+    assert_eq!(put(&store, "k", 1), Published::Stored);
+    let ask = |token| store.shared.acquire(&Acquire::new("k", token, SECOND, KIND));
+    hand.advance(10 * SECOND);
+    let (first, second) = (Token::random(), Token::random());
+    assert_eq!(ask(first), Acquired::Granted, "stale");
+    hand.advance(SECOND);
+    assert_eq!(store.shared.lock("k").renew("k", first, SECOND, store.shared.clock.now()), Renewed::Lost);
+    assert_eq!(ask(second), Acquired::Granted, "the lease has ended");
+    let newer = Kind::new(KIND.identity, 1);
+    let publish = |kind, token| {
+        let stamp = Stamp::new(kind, 0, Duration::ZERO, token);
+        store.shared.publish(Publish::new("k", token, Payload::Value(Arc::new(2)), stamp, SECOND, 2 * SECOND))
+    };
+    assert_eq!(publish(newer, second), Published::Stored);
+    assert_eq!(ask(first), Acquired::Granted);
+    assert_eq!(publish(KIND, first), Published::Refused, "a later version is there");
+    hand.advance(2 * SECOND - Duration::from_millis(1));
+    assert_eq!(ask(first), Acquired::Granted);
+    hand.advance(Duration::from_millis(1));
+    assert_eq!(publish(KIND, first), Published::Stored, "and now is gone");
+    hand.advance(2 * SECOND);
+    assert_eq!(store.shared.invalidate("k"), Invalidated::Absent);
+}
+
+#[test]
+fn entries_are_counted() {
+    let (store, _hand) = store(100);
+    for n in 0..5 {
+        put(&store, &format!("k{n}"), n);
+    }
+    assert_eq!((store.entries(), store.count()), (5, 5));
+    store.shared.invalidate("k1");
+    assert_eq!((store.entries(), store.count()), (4, 4));
+}
