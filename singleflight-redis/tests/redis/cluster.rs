@@ -221,3 +221,25 @@ async fn a_cluster_that_is_not_there_is_named() {
     assert!(error.to_string().contains("127.0.0.1:1,127.0.0.1:2"), "{error}");
     assert!(!format!("{error:?}").contains("secret"));
 }
+
+/// What a fleet costs a cluster grows with the product of both; BENCHMARKS.md reckons with these.
+#[tokio::test]
+async fn a_process_has_two_connections_to_each_primary_and_one_for_what_it_waits_for() {
+    let cluster = Cluster::start();
+    let clients = |kind: &str| {
+        let lists = cluster.nodes.iter().map(|node| node.say(&["CLIENT", "LIST", "TYPE", kind]));
+        lists.map(|list| list.lines().filter(|line| line.starts_with("id=")).count()).collect::<Vec<_>>()
+    };
+    let before = clients("normal");
+    let backend = connect_to(&cluster.url()).await;
+    for key in one_of_each(&cluster) {
+        put(&backend, &key, "value").await;
+    }
+    let two = |at: usize| before[at] + if at < 3 { 2 } else { 0 };
+    soon("two to each primary", async || clients("normal") == [0, 1, 2, 3, 4, 5].map(two)).await;
+    let mut watches = Vec::new();
+    for key in one_of_each(&cluster) {
+        watches.push(backend.watch(&key).await.unwrap());
+    }
+    assert_eq!(clients("pubsub").iter().sum::<usize>(), 1, "to whichever node, for the keys of all");
+}
