@@ -229,3 +229,90 @@ fn entries_are_counted() {
     store.shared.invalidate("k1");
     assert_eq!((store.entries(), store.count()), (4, 4));
 }
+
+/// A shard and the entries that it looks after.
+struct Ward {
+    shard: Shard,
+    entries: Entries,
+    start: Instant,
+}
+
+impl Ward {
+    fn new() -> Self {
+        let entries = moka::sync::Cache::builder().build_with_hasher(Hasher::default());
+        Self { shard: Shard::default(), entries, start: Instant::now() }
+    }
+
+    fn at(&self, seconds: u32) -> Instant {
+        self.start + seconds * SECOND
+    }
+
+    /// Stores an entry that is gone at the end of this second.
+    fn add(&mut self, key: &str, second: u32) {
+        let (key, hard): (Arc<str>, _) = (key.into(), self.at(second));
+        let stamp = Stamp::new(KIND, 0, Duration::ZERO, Token::random());
+        self.shard.remember(key.clone(), hard);
+        self.entries.insert(key, Stored::new(Payload::Value(Arc::new(())), stamp, hard, hard));
+    }
+
+    /// What is there in a second, after a sweep if one is due.
+    fn has(&mut self, key: &str, second: u32) -> bool {
+        self.shard.sweep_if_due(self.at(second), &self.entries);
+        let remembered = self.shard.remembers(key);
+        assert_eq!(remembered, self.entries.contains_key(key), "{key}");
+        remembered
+    }
+}
+
+#[test]
+fn a_shard_is_swept_after_as_many_additions_as_it_keeps() {
+    let mut ward = Ward::new();
+    ward.add("dead", 1);
+    for n in 0..62 {
+        ward.add(&format!("a{n}"), 1000);
+        assert!(ward.has("dead", 2), "63 are too few");
+    }
+    ward.add("a62", 1000);
+    assert!(!ward.has("dead", 2) && ward.has("a0", 2), "64 are enough");
+    for n in 0..64 {
+        ward.add(&format!("b{n}"), 1000);
+    }
+    assert!(ward.has("a0", 2), "127 are kept");
+    ward.add("dead", 1);
+    for n in 0..125 {
+        ward.add(&format!("c{n}"), 1000);
+        assert!(ward.has("dead", 2), "126 are too few now");
+    }
+    ward.add("c125", 1000);
+    assert!(!ward.has("dead", 2));
+}
+
+#[test]
+fn a_shard_is_swept_once_a_minute() {
+    let mut ward = Ward::new();
+    ward.add("dead", 1);
+    ward.add("evicted", 1000);
+    assert!(ward.has("dead", 0) && ward.has("dead", 59), "a minute from the first look");
+    ward.entries.invalidate("evicted");
+    assert!(!ward.has("dead", 60) && !ward.has("evicted", 60));
+    ward.add("dead", 61);
+    assert!(ward.has("dead", 119), "a minute from the last one");
+    assert!(!ward.has("dead", 120));
+}
+
+#[test]
+fn rows_of_failures_are_swept_with_the_entries() {
+    let mut ward = Ward::new();
+    let rows = |ward: &Ward, second| {
+        let mut residue = Residue::default();
+        ward.shard.count(ward.at(second), &mut residue);
+        residue.rows
+    };
+    for n in 0..64 {
+        let now = ward.at(0);
+        ward.shard.fail(&format!("k{n}"), Token::random(), Some("no".into()), Duration::ZERO, now);
+    }
+    assert_eq!(rows(&ward, 0), 64);
+    assert!(!ward.has("k0", 10));
+    assert_eq!(rows(&ward, 10), 0);
+}
