@@ -1,0 +1,62 @@
+//! The processes of a side: threads that share nothing but the store, or processes of the operating system.
+
+pub(crate) mod life;
+pub(crate) mod thread;
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::Planned;
+use crate::setting::Setting;
+use crate::stats::Stats;
+
+/// What a member is made from.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Spec {
+    pub(crate) process: u32,
+    pub(crate) setting: Setting,
+    /// Its own calls.
+    pub(crate) calls: Vec<Planned>,
+    /// Goes before its keys on a server.
+    pub(crate) namespace: String,
+    /// Whether it puts there what is stored at the start.
+    pub(crate) seeds: bool,
+}
+
+/// What a member is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Order {
+    /// The race begins, at this moment.
+    Go(Instant),
+    /// Make this caller go away.
+    Drop(u32),
+    /// Do not poll this call any more.
+    Hold(u32),
+    /// Poll it again.
+    Release(u32),
+    /// Invalidate this key.
+    Invalidate(u32),
+    /// Stand still, all of it, until told otherwise.
+    Stand,
+    /// Say what the engine has counted, and end.
+    Stop,
+}
+
+/// What a member has counted when it ends.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Last {
+    pub(crate) stats: Stats,
+    pub(crate) commands: u64,
+}
+
+/// A member could not be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct MemberError(pub(crate) String);
+
+impl MemberError {
+    pub(crate) fn new(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}

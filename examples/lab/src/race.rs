@@ -1,0 +1,86 @@
+//! A race: one or two sides, on the same arrivals, from the first line to the last.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::{OwnedSemaphorePermit, watch};
+
+use crate::bounds::LONGEST;
+use crate::cast::Cast;
+use crate::clock::RaceClock;
+use crate::order::RaceOrder;
+use crate::outlet::{Lines, Outlet, outlet};
+use crate::side::Side;
+use crate::tell::Tell;
+use crate::wire::What;
+
+/// What races are run with.
+#[derive(Clone)]
+pub(crate) struct Course {
+    /// Where real processes meet.
+    pub(crate) redis: Option<Arc<str>>,
+    /// Whether the lab is to end.
+    pub(crate) ending: watch::Receiver<bool>,
+}
+
+/// Starts a race; gives its lines. It ends by itself, and when they are dropped; `permit` is given back when nothing of
+/// it is left.
+pub(crate) fn start(order: RaceOrder, course: Course, permit: OwnedSemaphorePermit) -> Lines {
+    let (outlet, lines) = outlet();
+    tokio::spawn(async move {
+        run(order, course, Arc::new(outlet)).await;
+        drop(permit);
+    });
+    lines
+}
+
+async fn run(order: RaceOrder, course: Course, outlet: Arc<Outlet>) {
+    let clock = Arc::new(RaceClock::default());
+    let sides: Vec<Arc<Side>> = (0..)
+        .zip(order.sides)
+        .map(|(number, setting)| {
+            Arc::new(Side::new(number, order.seed, setting, clock.clone(), outlet.clone()))
+        })
+        .collect();
+    for side in &sides {
+        let (setting, calls) = (Box::new(side.setting.clone()), side.calls.clone());
+        side.tell(What::Begin { setting, seed: side.seed, calls });
+    }
+    let mut casts = Vec::new();
+    for side in &sides {
+        match Cast::gather(side.clone(), course.redis.as_deref()).await {
+            Ok(cast) => casts.push(cast),
+            Err(error) => side.fault(format!("this side cannot be run: {error}"), None, None),
+        }
+    }
+    let zero = Instant::now();
+    clock.begin(zero);
+    for cast in &casts {
+        cast.go(zero);
+    }
+    let why = tokio::select! {
+        () = settled(&casts) => None,
+        () = tokio::time::sleep(LONGEST) => Some("the race was ended at its limit of 30 s"),
+        () = outlet.closed() => Some("nobody watches any more"),
+        () = told(course.ending) => Some("the lab is being ended"),
+    };
+    for cast in casts {
+        cast.end(why).await;
+    }
+    if let Some(side) = sides.first() {
+        side.finish();
+    }
+}
+
+async fn settled(casts: &[Cast]) {
+    for cast in casts {
+        cast.settled().await;
+    }
+}
+
+/// Waits until the lab is to end.
+async fn told(mut ending: watch::Receiver<bool>) {
+    if ending.wait_for(|ending| *ending).await.is_err() {
+        std::future::pending().await
+    }
+}
