@@ -40,7 +40,7 @@ function told(band) {
   const latencies = band.items.filter((item) => item.end !== null).map((item) => item.end - item.start);
   const took = latencies.length ? `, answered after ${ms(Math.min(...latencies))}${latencies.length > 1 ? ` to ${ms(Math.max(...latencies))}` : ""}` : "";
   const { call } = band;
-  const only = band.count > 1 ? "" : `caller ${call.call}${call.value === undefined || call.value === null ? "" : `, value v${call.value}`}${call.age_ms ? `, ${ms(call.age_ms)} past soft TTL` : ""}${call.error ? `, ${call.error}` : ""}: `;
+  const only = band.count > 1 ? "" : `caller ${call.call}${call.value === undefined || call.value === null ? "" : `, value v${call.value}`}${call.age_ms ? `, ${ms(call.age_ms)} old` : ""}${call.error ? `, ${call.error}` : ""}: `;
   return `${only}${band.count} ${howOf(band.kind).word}, arrived at ${exactly(band.start)}${took}`;
 }
 
@@ -48,7 +48,7 @@ function lane(scale, band, y, height, right) {
   const end = band.end ?? scale.span;
   const x1 = scale.x(band.start);
   const x2 = Math.max(scale.x(end), x1 + 1);
-  const words = `${band.count.toLocaleString("en-GB")} ${howOf(band.kind).word}`;
+  const words = `${band.count.toLocaleString("en-GB")} ${band.alone && band.kind === "pending" ? "leads" : howOf(band.kind).word}`;
   const wide = words.length * CHAR + 16;
   let at = null;
   if (height >= 14) {

@@ -1,4 +1,4 @@
-// The controls: what can be set, in groups, with a name and a sentence for each choice. Bounds and defaults are the server's.
+// The controls: what can be set, in groups. Bounds, defaults and choices are the server's, and so is what a choice means.
 
 // `unless` is what an empty field means, for those that may be left empty.
 export const GROUPS = [
@@ -11,34 +11,24 @@ export const GROUPS = [
   ["Load", [
     { name: "load_ms", label: "A load takes", unit: "ms" },
     { name: "load_spread", label: "Spread", unit: "%", hint: "How far a load may be off that, either way." },
+    { name: "connections", label: "Connections", hint: "Loads that the source runs at once; more queue." },
     { name: "spawn", label: "spawn", flag: true, hint: "A load is a task of its own: it outlives its caller." },
   ]],
   ["Lease and TTLs", [
     { name: "lock_ttl_ms", label: "Lease TTL", unit: "ms", unless: "auto", hint: "Between renewals. Empty: follows the p99 of the loads." },
-    { name: "entry", label: "Entry at the start", choices: {
-      none: ["none", "Nothing is stored."], fresh: ["fresh", "Stored just now."], stale: ["stale", "Past its soft TTL."] } },
+    { name: "entry", label: "At the start", choice: true },
     { name: "soft_ttl_ms", label: "Soft TTL", unit: "ms" },
     { name: "ttl_ms", label: "Hard TTL", unit: "ms" },
-    { name: "early", label: "Early refresh β", step: "any", hint: "0 is off; higher refreshes sooner before the soft TTL." },
+    { name: "early", label: "Early refresh β", decimal: true, hint: "0 is off; higher refreshes sooner before the soft TTL." },
   ]],
   ["Policies", [
-    { name: "losers", label: "Losers", choices: {
-      stale: ["stale", "A stale copy, else wait."], wait: ["wait", "Wait, even if there is a stale copy."], default: ["default", "A stale copy, else the default."],
-      fail: ["fail", "A stale copy, else an error."] } },
+    { name: "losers", label: "Losers", choice: true },
     { name: "wait_ms", label: "Wait budget", unit: "ms", unless: "long enough", hint: "Empty: a live leader is never given up on." },
-    { name: "on_timeout", label: "When it is used up", choices: {
-      load: ["load", "One load for each process."], default: ["default", "The function’s default."], fail: ["fail", "An error."] } },
+    { name: "on_timeout", label: "When it is over", choice: true },
   ]],
   ["Backend and fault", [
-    { name: "backend", label: "Backend", choices: {
-      memory: ["memory", "Each process has its own store."], shared: ["shared", "One store for all processes."], redis: ["redis", "Redis, and processes of the system."],
-      none: ["none", "No protection: every call loads."] } },
-    { name: "fault", label: "Fault", choices: {
-      none: ["none", "Nothing goes wrong."], leader_killed: ["leader killed", "Who loads is gone, in the middle of it."],
-      leader_paused: ["leader paused", "Who loads stands still past its lease."], failing_load: ["failing load", "The source answers with an error."],
-      invalidate: ["invalidate", "The key is invalidated during the load."], backend_stopped: ["backend stopped", "The store is away for a while."],
-      no_recheck: ["no re-check", "Acquire does not look at the entry again. Shared only."], plain_del: ["plain DEL", "Release deletes the lease, whoever has it. Shared only."],
-      no_renewal: ["no renewal", "The lease is not renewed. Shared only."] } },
+    { name: "backend", label: "Backend", choice: true },
+    { name: "fault", label: "Fault", choice: true },
   ]],
 ];
 
@@ -46,3 +36,6 @@ export const FIELDS = GROUPS.flatMap(([, fields]) => fields);
 
 // The defaults of all fields, as the server told them.
 export const defaults = (lab) => Object.fromEntries(FIELDS.map(({ name }) => [name, lab.bounds[name]?.default ?? null]));
+
+// A choice as it is shown: `leader_killed` is `leader killed`.
+export const spoken = (value) => String(value).replaceAll("_", " ");

@@ -1,34 +1,33 @@
 // The controls of one side or of two.
 import { byId, h } from "./dom.js";
-import { FIELDS, GROUPS } from "./fields.js";
+import { FIELDS, GROUPS, spoken } from "./fields.js";
 
 const SIDES = ["a", "b"];
 const id = (side, name) => `${side}-${name}`;
 
-function select(field, side, lab) {
-  const offered = lab.choices[field.name] ?? Object.keys(field.choices);
-  return h("select", null, offered.map((value) => {
+function select(field, lab) {
+  return h("select", null, lab.choices[field.name].map(({ value }) => {
     const away = value === "redis" && !lab.redis;
-    return h("option", { value, disabled: away }, away ? "redis (lab --redis URL)" : field.choices[value]?.[0] ?? value);
+    return h("option", { value, disabled: away }, away ? "redis (lab --redis URL)" : spoken(value));
   }));
 }
 
 function control(field, side, lab) {
   const shared = { id: id(side, field.name), name: field.name, "data-side": side };
   const input = field.flag ? h("input", { type: "checkbox" })
-    : field.choices ? select(field, side, lab)
-    : h("input", { type: "text", inputmode: field.step ? "decimal" : "numeric", autocomplete: "off", spellcheck: "false", placeholder: field.unless });
+    : field.choice ? select(field, lab)
+    : h("input", { type: "text", inputmode: field.decimal ? "decimal" : "numeric", autocomplete: "off", spellcheck: "false", placeholder: field.unless });
   for (const [name, value] of Object.entries(shared)) input.setAttribute(name, value);
   if (side === "b") input.setAttribute("aria-label", `${field.label}, side B`);
   const range = lab.bounds[field.name];
   const bounds = range?.max === undefined ? "" : `${range.min.toLocaleString("en-GB")} to ${range.max.toLocaleString("en-GB")}${field.unit ? ` ${field.unit}` : ""}`;
-  const choice = field.choices ? h("p", { class: "hint choice", id: `${shared.id}-choice` }) : null;
+  const choice = field.choice ? h("p", { class: "hint choice", id: `${shared.id}-choice` }) : null;
   const mistake = h("p", { class: "mistake", id: `${shared.id}-mistake`, hidden: true });
   const described = [field.hint && `hint-${field.name}`, choice?.id, mistake.id];
   input.setAttribute("aria-describedby", described.filter(Boolean).join(" "));
   if (bounds) input.setAttribute("title", bounds);
   return h("div", { class: `control side-${side}${field.flag ? " flag" : ""}` },
-    h("span", { class: "box" }, input, field.unit && !field.choices ? h("span", { class: "unit", "aria-hidden": "true" }, field.unit) : null),
+    h("span", { class: "box" }, input, field.unit ? h("span", { class: "unit", "aria-hidden": "true" }, field.unit) : null),
     choice, mistake);
 }
 
@@ -57,7 +56,7 @@ export class Form {
     return Object.fromEntries(FIELDS.map((field) => {
       const input = byId(id(side, field.name));
       if (field.flag) return [field.name, input.checked];
-      if (field.choices) return [field.name, input.value];
+      if (field.choice) return [field.name, input.value];
       const typed = input.value.trim();
       if (typed === "" || (field.unless && typed === field.unless)) return [field.name, null];
       return [field.name, Number.isFinite(Number(typed)) ? Number(typed) : typed];
@@ -69,7 +68,7 @@ export class Form {
       const input = byId(id(side, field.name));
       const value = setting[field.name] ?? null;
       if (field.flag) input.checked = value === true;
-      else if (field.choices) this.choose(input, value);
+      else if (field.choice) this.choose(input, value);
       else input.value = value === null ? "" : String(value);
     }
   }
@@ -98,10 +97,10 @@ export class Form {
 
   // Shows side B or hides it, where it differs, and what the choices mean.
   mark() {
-    for (const field of FIELDS.filter((field) => field.choices)) {
+    for (const field of FIELDS.filter((field) => field.choice)) {
       for (const side of SIDES) {
         const input = byId(id(side, field.name));
-        byId(`${input.id}-choice`).textContent = field.choices[input.value]?.[1] ?? "";
+        byId(`${input.id}-choice`).textContent = this.lab.choices[field.name].find(({ value }) => value === input.value)?.title ?? "";
       }
     }
     const two = this.compare.checked;

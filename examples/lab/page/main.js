@@ -5,7 +5,7 @@ import { defaults } from "./fields.js";
 import { Form } from "./form.js";
 import { choose, lessons } from "./lessons.js";
 import { fromHash, toHash } from "./link.js";
-import { patterns, swatch } from "./marks.js";
+import { patterns, rows, swatch } from "./marks.js";
 import { Race } from "./race.js";
 import { verdict } from "./readouts.js";
 import * as save from "./save.js";
@@ -149,14 +149,17 @@ class Page {
   }
 }
 
-function words(hows, place) {
-  hows.replaceChildren(...Object.keys(HOWS).filter((how) => how !== "pending").map((how) => h("p", null, swatch(how), h("span", null, h("b", null, HOWS[how].word), ` ${HOWS[how].means}`))));
-  place.replaceChildren(...WORDS.map(([word, means]) => h("div", null, h("dt", null, word), h("dd", null, means))));
+function words() {
+  const term = ({ swatch: drawn, word, means }) => h("p", null, drawn, h("span", null, h("b", null, word), ` ${means}`));
+  const hows = Object.entries(HOWS).filter(([how]) => how !== "pending").map(([how, told]) => ({ ...told, swatch: swatch(how) }));
+  byId("hows").replaceChildren(...hows.map(term));
+  byId("rows").replaceChildren(...rows().map(term));
+  byId("words").replaceChildren(...WORDS.map(([word, means]) => h("div", null, h("dt", null, word), h("dd", null, means))));
 }
 
 document.body.append(s("svg", { width: 0, height: 0, class: "hidden", "aria-hidden": "true" }, patterns()));
 theme(byId("theme"));
-words(byId("hows"), byId("words"));
+words();
 // On a phone the lessons and the picture come first.
 byId("controls").open = matchMedia("(min-width: 60rem)").matches;
 try {

@@ -52,3 +52,26 @@ export function swatch(how) {
     s("rect", { x: 1, y: 2, width: 24, height: 10, rx: 2, fill: patternOf(how), class: `band how-${how}` }),
     HOWS[how]?.mark ? mark(how, 26, 7) : null);
 }
+
+// What the rows above the callers look like, for the legend.
+const ROWS = [
+  ["load", "load", "A read of the source; the mark at its end is a dot for a value, a cross for an error."],
+  ["lease", "lease", "From its grant to its end; a stroke for each renewal."],
+  ["lease lease-bad", "lost lease", "It ended unpublished: ran out, was refused, voided or deleted."],
+  ["entry", "entry", "Fresh up to its soft TTL, dotted and stale from there to its hard TTL."],
+  ["fault", "fault", "What was done to the side, and when."],
+];
+
+function row(kind) {
+  const bar = (props) => s("rect", { x: 1, y: 2, width: 24, height: 10, rx: 2, class: "bar", ...props });
+  const at = (x, name, r) => s("g", { class: "end", transform: `translate(${x} 7)` }, shape(name, r));
+  switch (kind) {
+    case "load": return [bar(), at(25, "dot", 4)];
+    case "lease": return [bar(), s("path", { d: "M9 2 V12 M17 2 V12", class: "renewal" }), at(25, "bar", 5)];
+    case "lease lease-bad": return [bar(), at(25, "cross", 4)];
+    case "entry": return [bar({ width: 14 }), bar({ x: 15, width: 16, class: "bar stale" }), s("path", { d: "M15 1 V13", class: "soft" })];
+    default: return [s("path", { d: "M10 1 V14", class: "line" }), s("g", { transform: "translate(10 5)" }, shape("flag"))];
+  }
+}
+
+export const rows = () => ROWS.map(([kind, word, means]) => ({ word, means, swatch: s("svg", { class: "swatch", width: 34, height: 14, "aria-hidden": "true" }, s("g", { class: kind }, row(kind))) }));

@@ -69,7 +69,9 @@ class Side {
     }
   }
 
-  entry({ t, process, key, what, value, soft_ms, hard_ms }) {
+  entry({ t, process: by, key, what, value, soft_ms, hard_ms }) {
+    // In memory each process has a store of its own; else it does not matter who stored it.
+    const process = this.setting?.backend === "memory" ? by : null;
     const of = (entry) => entry.key === key && entry.process === process && entry.end === null;
     for (const entry of this.entries.filter(of)) Object.assign(entry, { end: Math.min(t, entry.hard), removed: what === "removed" });
     if (what !== "stored") return;

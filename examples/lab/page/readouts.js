@@ -8,20 +8,24 @@ const count = (n) => (n === null || n === undefined ? "–" : n.toLocaleString("
 const failed = (totals) => totals.answers?.failed ?? 0;
 const dropped = (totals) => totals.answers?.dropped ?? 0;
 
-// `lower: null` is neither better nor worse. `near` is the difference below which two are alike.
+const fewer = (n, one, many = `${one}s`) => `${count(n)} fewer ${n === 1 ? one : many}`;
+
+// Less is better, unless a row is neutral. `near` is the difference below which two are alike.
 const ROWS = [
-  { id: "source_reads", label: "Source reads", of: (t) => t.source_reads, why: (n) => `${plural(n, "read")} of the source less` },
-  { id: "duplicate_loads", label: "Duplicate loads", of: (t) => t.duplicate_loads, why: (n) => `${plural(n, "load")} in vain less` },
+  { id: "source_reads", label: "Source reads", of: (t) => t.source_reads, why: (n) => fewer(n, "read of the source", "reads of the source") },
+  { id: "duplicate_loads", label: "Duplicate loads", of: (t) => t.duplicate_loads, why: (n) => fewer(n, "load beside another") },
+  { id: "loads_at_once", label: "Loads at once", of: (t) => t.loads_at_once, why: (n) => `${fewer(n, "load")} of one key at the same time` },
   { id: "coalesced", label: "Coalesced calls", of: (t) => t.coalesced, neutral: true },
-  { id: "failed", label: "Errors", of: failed, why: (n) => `${plural(n, "caller")} fewer got an error` },
-  { id: "dropped", label: "Never answered", of: dropped, why: (n) => `${plural(n, "caller")} fewer left without an answer` },
-  { id: "stale_answers", label: "Stale answers", of: (t) => t.stale_answers, why: (n) => `${plural(n, "old copy", "old copies")} fewer` },
+  { id: "failed", label: "Errors", of: failed, why: (n) => `${fewer(n, "caller")} got an error` },
+  { id: "dropped", label: "Never answered", of: dropped, why: (n) => `${fewer(n, "caller")} left without an answer` },
+  { id: "stale_answers", label: "Stale answers", of: (t) => t.stale_answers, why: (n) => fewer(n, "stale copy", "stale copies") },
+  { id: "old_answers", label: "Outdated answers", of: (t) => t.old_answers, why: (n) => `${fewer(n, "caller")} got a row that had been changed before they asked` },
   { id: "staleness_ms.p50", label: "Staleness p50", of: (t) => t.staleness_ms?.p50, time: true, neutral: true },
   { id: "staleness_ms.max", label: "Staleness at most", of: (t) => t.staleness_ms?.max, time: true, near: 5, why: (n) => `the oldest copy is ${ms(n)} younger` },
   { id: "latency_ms.p50", label: "Latency p50", about: "the median latency", of: (t) => t.latency_ms?.p50, time: true, near: 5, why: (n) => `half of the callers have their answers ${ms(n)} sooner` },
   { id: "latency_ms.p99", label: "Latency p99", about: "the slowest answers", of: (t) => t.latency_ms?.p99, time: true, near: 5, why: (n) => `99 of 100 callers have their answers ${ms(n)} sooner` },
   { id: "latency_ms.max", label: "Slowest answer", about: "the slowest answers", of: (t) => t.latency_ms?.max, time: true, near: 5, why: (n) => `the slowest answer comes ${ms(n)} sooner` },
-  { id: "backend_commands", label: "Backend commands", of: (t) => t.backend_commands, why: (n) => `${plural(n, "command")} fewer` },
+  { id: "backend_commands", label: "Backend commands", of: (t) => t.backend_commands, why: (n) => fewer(n, "command") },
 ];
 
 // Which side is better: 0, 1, or `null`.

@@ -10,6 +10,7 @@ const LEASE = {
   published: (who) => `${who} publishes, which ends the lease and wakes who waits`,
   refused: (who) => `the publish of ${who} is refused: its token is not the current one`,
   abandoned: (who) => `${who} abandons the lease`,
+  deleted: (who) => `${who} deletes a lease that is not its own`,
   lost: (who) => `${who} loses the lease`,
   held: (who) => `${who} asks for the lease and is told that it is held`,
 };

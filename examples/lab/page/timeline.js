@@ -1,6 +1,7 @@
 // The picture of a race: both sides under one time axis.
 import { h, s } from "./dom.js";
 import { callers } from "./callers.js";
+import { spoken } from "./fields.js";
 import { shape } from "./marks.js";
 import { exactly, ms, Scale } from "./scale.js";
 import { text, tracks } from "./tracks.js";
@@ -16,7 +17,7 @@ export function heading(setting) {
   if (processes > 1) parts.push(`${processes} processes`);
   if (keys > 1) parts.push(`${keys} keys`);
   parts.push(`load ${ms(load_ms)}`, `backend ${backend}`, `losers ${losers}`);
-  if (fault && fault !== "none") parts.push(`fault ${fault.replaceAll("_", " ")}`);
+  if (fault && fault !== "none") parts.push(`fault ${spoken(fault)}`);
   return parts.join(" · ");
 }
 

@@ -39,7 +39,7 @@ function source(side, scale, loads, y, height) {
   return { nodes: merged.map((bar) => loadBar(side, scale, bar, y + bar.row * (height + 2), height)), height: rows * (height + 2) };
 }
 
-const LEASE_ENDS = { published: "published", refused: "refused", abandoned: "abandoned", lost: "lost" };
+const LEASE_ENDS = { published: "published", refused: "refused", abandoned: "abandoned", lost: "lost", deleted: "deleted by another" };
 
 function leaseBand(side, scale, lease, y, height) {
   const end = Math.min(lease.end ?? lease.until, scale.span);
@@ -50,8 +50,8 @@ function leaseBand(side, scale, lease, y, height) {
   const late = (lease.ends ?? []).filter(({ t }) => t > end + 0.01);
   const words = `${who(side, lease.process)}${lease.renewals.length ? ` · renewed ${lease.renewals.length}×` : ""}`.replace(/^ · /, "");
   const told = `lease of process ${lease.process}, grant ${lease.grant}: ${exactly(lease.start)} to ${exactly(end)}, ${how}; renewed ${lease.renewals.length} times`;
-  const bad = ran || ["refused", "lost"].includes(lease.how);
-  return s("g", { class: `lease lease-${how.replace(" ", "-")}` }, title(told),
+  const bad = ran || ["refused", "lost", "deleted"].includes(lease.how);
+  return s("g", { class: `lease${bad ? " lease-bad" : ""}` }, title(told),
     s("rect", { x: x1.toFixed(1), y, width: (x2 - x1).toFixed(1), height, rx: 2, class: "bar" }),
     lease.renewals.map(({ t }) => s("path", { d: `M${scale.x(t).toFixed(1)} ${y} v${height}`, class: "renewal" })),
     height > 11 ? label(words, x1, x2 - 6, y + height / 2) : null,

@@ -21,7 +21,7 @@ export const WORDS = [
   ["flight", "One coalesced execution for a key inside one process."],
   ["leader, follower", "The caller that loads; a caller that awaits it in the same process."],
   ["load (fill)", "Running the function’s body: a read of the source. It is what a stampede has too many of."],
-  ["lease", "The time-limited right to load, granted by the backend. It is renewed while the load runs."],
+  ["lease", "The time-limited right to load, granted by the backend to one process. It is renewed while the load runs."],
   ["grant", "One granting of a lease. Its token is compared by every renewal, publish and release."],
   ["entry", "The stored value, with a soft and a hard TTL."],
   ["soft TTL", "From here on the entry is stale, but may be served while one caller refreshes it."],
@@ -33,6 +33,6 @@ export const WORDS = [
   ["wait budget", "The longest time a caller waits for others; then the time-out policy decides."],
   ["invalidate", "Remove the entry and void the lease, so that a load that runs cannot bring the old value back."],
   ["degraded", "The backend is away; each process still coalesces by itself."],
-  ["duplicate load", "A load whose publish was refused, or that ran without the lease."],
+  ["duplicate load", "A load that began while another of the same key was under way; in the statistics, one whose publish was refused, or that ran without the lease."],
   ["coalesced", "Calls that were answered without a load of their own, by somebody else’s."],
 ];
