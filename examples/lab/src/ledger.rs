@@ -138,10 +138,6 @@ impl Ledger {
         self.gone.push(process);
     }
 
-    pub(crate) fn has_lost(&self, process: u32) -> bool {
-        self.gone.contains(&process)
-    }
-
     /// The lease TTL that a process was granted last.
     pub(crate) fn lease_ms(&self, process: u32) -> u64 {
         self.lease_ms.get(&process).copied().unwrap_or_default()

@@ -161,7 +161,7 @@ impl Fields<'_> {
 
     /// What does not go together.
     fn check(&mut self, setting: &Setting, has_redis: bool) {
-        let Setting { soft_ttl_ms, ttl_ms, backend, fault, entry, .. } = setting;
+        let Setting { soft_ttl_ms, ttl_ms, backend, entry, .. } = setting;
         if soft_ttl_ms > ttl_ms {
             let message = format!(
                 "soft_ttl_ms must not be longer than ttl_ms: after {ttl_ms} ms the entry is gone; this is {soft_ttl_ms}"

@@ -10,6 +10,7 @@ use crate::cast::Cast;
 use crate::clock::RaceClock;
 use crate::order::RaceOrder;
 use crate::outlet::{Lines, Outlet, outlet};
+use crate::setting::BackendChoice;
 use crate::side::Side;
 use crate::tell::Tell;
 use crate::wire::What;
@@ -47,7 +48,10 @@ async fn run(order: RaceOrder, course: Course, outlet: Arc<Outlet>) {
         side.tell(What::Begin { setting, seed: side.seed, calls });
     }
     let mut casts = Vec::new();
-    for side in &sides {
+    // Processes take their time, in which what the other side has stored at the start would grow old.
+    let (slow, quick): (Vec<_>, Vec<_>) =
+        sides.iter().partition(|side| side.setting.backend == BackendChoice::Redis);
+    for side in slow.into_iter().chain(quick) {
         match Cast::gather(side.clone(), course.redis.as_deref()).await {
             Ok(cast) => casts.push(cast),
             Err(error) => side.fault(format!("this side cannot be run: {error}"), None, None),
@@ -55,7 +59,7 @@ async fn run(order: RaceOrder, course: Course, outlet: Arc<Outlet>) {
     }
     let zero = Instant::now();
     clock.begin(zero);
-    for cast in &casts {
+    for cast in &mut casts {
         cast.go(zero);
     }
     let why = tokio::select! {

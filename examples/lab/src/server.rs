@@ -48,7 +48,7 @@ async fn for_this_machine(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    let own = "default-src 'self'; img-src 'self' data: blob:; frame-ancestors 'none'";
+    let own = "default-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(own));
     response
 }

@@ -98,11 +98,6 @@ impl Fault {
     pub(crate) const fn is_taught(self) -> bool {
         matches!(self, Self::LateQuestion | Self::NoRecheck | Self::PlainDel | Self::NoRenewal)
     }
-
-    /// Whether the leader stands still in it.
-    pub(crate) const fn pauses(self) -> bool {
-        matches!(self, Self::LeaderPaused | Self::PlainDel)
-    }
 }
 
 impl Setting {

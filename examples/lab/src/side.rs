@@ -28,8 +28,6 @@ pub(crate) struct Side {
     versions: Vec<AtomicU32>,
     /// Whether all is done.
     settled: watch::Sender<bool>,
-    /// Whether nobody is to go on.
-    over: watch::Sender<bool>,
 }
 
 impl Side {
@@ -45,8 +43,8 @@ impl Side {
         // What is stored and stale is old as well: the row has been changed since.
         let version = if setting.entry == EntryAtStart::Stale { 2 } else { 1 };
         let versions = (0..setting.keys).map(|_| AtomicU32::new(version)).collect();
-        let (settled, over) = (watch::Sender::new(false), watch::Sender::new(false));
-        Self { number, seed, setting, calls, clock, outlet, ledger, versions, settled, over }
+        let settled = watch::Sender::new(false);
+        Self { number, seed, setting, calls, clock, outlet, ledger, versions, settled }
     }
 
     /// Tells what happened at `t`.
@@ -90,10 +88,6 @@ impl Side {
         }
     }
 
-    pub(crate) fn has_lost(&self, process: u32) -> bool {
-        self.ledger().has_lost(process)
-    }
-
     pub(crate) fn unanswered(&self, process: Option<u32>) -> Vec<Planned> {
         self.ledger().unanswered(process)
     }
@@ -116,16 +110,6 @@ impl Side {
     pub(crate) async fn settled(&self) {
         // The sender is `self`: it cannot have gone.
         let _ = self.settled.subscribe().wait_for(|settled| *settled).await;
-    }
-
-    /// Lets nobody go on.
-    pub(crate) fn end(&self) {
-        self.over.send_replace(true);
-    }
-
-    /// Waits until nobody is to go on.
-    pub(crate) async fn ended(&self) {
-        let _ = self.over.subscribe().wait_for(|over| *over).await;
     }
 
     /// Tells what the side comes to; nothing is told of it afterwards.

@@ -51,11 +51,9 @@ impl Source {
     /// Waits until this can be said of what has begun.
     pub(crate) async fn begun(&self, enough: impl FnMut(&Begun) -> bool) -> Begun {
         let mut begun = self.begun.subscribe();
-        match begun.wait_for(enough).await {
-            Ok(begun) => *begun,
-            // The sender is `self`.
-            Err(_) => std::future::pending().await,
-        }
+        let begun = begun.wait_for(enough).await.map(|begun| *begun);
+        // The sender is `self`: it cannot have gone.
+        begun.unwrap_or_default()
     }
 
     fn note(&self, first: First) {

@@ -1,6 +1,5 @@
 //! The store that all processes of a side share: bytes, in the lab itself.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,12 +15,6 @@ use singleflight_core::{BackendError, LeaseBackend, MemoryBackend};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByteStore {
     memory: MemoryBackend,
-}
-
-impl ByteStore {
-    pub(crate) fn shared() -> Arc<dyn LeaseBackend> {
-        Arc::new(Self::default())
-    }
 }
 
 #[async_trait]

@@ -27,6 +27,8 @@ pub(crate) struct Watched {
     /// This way's own: another process's may be up when this one is not.
     link: Link,
     way: Arc<Way>,
+    /// Whether renewals do what they say.
+    renews: bool,
 }
 
 /// The way from one process to the store.
@@ -55,7 +57,13 @@ impl Watched {
         tell: Arc<dyn Tell>,
         way: Arc<Way>,
     ) -> Self {
-        Self { inner, process, tell, link: Link::new(), way }
+        Self { inner, process, tell, link: Link::new(), way, renews: true }
+    }
+
+    /// The same, where renewals are not to be told of, because there are none.
+    pub(crate) fn renewing(mut self, renews: bool) -> Self {
+        self.renews = renews;
+        self
     }
 
     /// Whether the store counts as away.
@@ -96,7 +104,7 @@ impl Watched {
 }
 
 /// The number in a key.
-fn number(key: &str) -> u32 {
+pub(crate) fn number(key: &str) -> u32 {
     key.rsplit(':').next().and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
@@ -182,7 +190,9 @@ impl LeaseBackend for Watched {
             Renewed::Extended => (LeaseStep::Renewed, Some(ttl)),
             _ => (LeaseStep::Lost, None),
         };
-        self.tell_lease(key, token, what, ttl);
+        if self.renews {
+            self.tell_lease(key, token, what, ttl);
+        }
         Ok(renewed)
     }
 

@@ -16,6 +16,7 @@ use crate::clock::RaceClock;
 use crate::items::{FUNCTIONS, ItemError, Items, Reads, Row};
 use crate::plan::Planned;
 use crate::seed::seed;
+use crate::setting::Fault;
 use crate::tell::Tell;
 use crate::watched::{Watched, Way};
 use crate::wire::{Answer, How, What};
@@ -55,7 +56,9 @@ impl Life {
             seed(&spec, store).await.map_err(MemberError::new)?;
         }
         let store = store.unwrap_or_else(|| Arc::new(NoopBackend));
-        let store = Arc::new(Watched::new(store, spec.process, tell.clone(), way.clone()));
+        let renews = spec.setting.fault != Fault::NoRenewal;
+        let store = Watched::new(store, spec.process, tell.clone(), way.clone()).renewing(renews);
+        let store = Arc::new(store);
         let flights = engine(&spec, store.clone())?;
         let items = Items { source, process: spec.process, store };
         Ok(Self { spec, clock, tell, flights, items, way, calls: HashMap::new() })

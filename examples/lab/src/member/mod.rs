@@ -1,12 +1,16 @@
 //! The processes of a side: threads that share nothing but the store, or processes of the operating system.
 
 pub(crate) mod life;
+pub(crate) mod process;
 pub(crate) mod thread;
+pub(crate) mod worker;
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use self::process::ProcessMember;
+use self::thread::ThreadMember;
 use crate::plan::Planned;
 use crate::setting::Setting;
 use crate::stats::Stats;
@@ -48,6 +52,64 @@ pub(crate) enum Order {
 pub(crate) struct Last {
     pub(crate) stats: Stats,
     pub(crate) commands: u64,
+}
+
+/// One process of a side. It ends with this.
+pub(crate) enum Member {
+    Thread(ThreadMember),
+    Process(ProcessMember),
+}
+
+impl Member {
+    pub(crate) fn tell(&self, order: Order) {
+        match self {
+            Self::Thread(member) => member.tell(order),
+            Self::Process(member) => member.tell(order),
+        }
+    }
+
+    /// Cuts or mends its way to the store.
+    pub(crate) fn cut(&self, cut: bool) {
+        match self {
+            Self::Thread(member) => member.way.cut(cut),
+            Self::Process(member) => member.cut(cut),
+        }
+    }
+
+    /// Makes it stand still, all of it.
+    pub(crate) fn pause(&self) {
+        match self {
+            Self::Thread(member) => member.pause(),
+            Self::Process(member) => member.pause(),
+        }
+    }
+
+    /// Lets it go on.
+    pub(crate) fn resume(&self) {
+        match self {
+            Self::Thread(member) => member.resume(),
+            Self::Process(member) => member.resume(),
+        }
+    }
+
+    /// Ends it in the middle of whatever it does: nothing of that reaches the store.
+    pub(crate) fn kill(&self) {
+        match self {
+            Self::Thread(member) => {
+                member.way.cut(true);
+                member.tell(Order::Stop);
+            }
+            Self::Process(member) => member.kill(),
+        }
+    }
+
+    /// What it has counted, when it has ended; `None` if that died with it.
+    pub(crate) async fn last(self) -> Option<Last> {
+        match self {
+            Self::Thread(member) => member.last().await,
+            Self::Process(member) => member.last().await,
+        }
+    }
 }
 
 /// A member could not be set up.
