@@ -20,8 +20,7 @@ function groups(side) {
     if (!groups.has(id)) groups.set(id, []);
     groups.get(id).push(call);
   }
-  const first = Math.min(...groups.keys());
-  return [...groups].sort(([a], [b]) => a - b).map(([id, calls]) => ({ words: by === null ? "callers" : `${by} ${by === "key" ? id - first + 1 : id + (first === 0 ? 1 : 0)}`, calls }));
+  return [...groups].sort(([a], [b]) => a - b).map(([id, calls]) => ({ words: by === null ? "callers" : `${by} ${id}`, calls }));
 }
 
 // Those who led come first and each in a lane of their own, while they are few.

@@ -18,7 +18,7 @@ class Side {
 
   begin({ setting, calls }) {
     this.setting = setting;
-    for (const call of calls) this.calls.set(call.call, { ...call, arrived: null, answered: null, how: null });
+    for (const call of calls) this.calls.set(call.call, { ...counted(call), arrived: null, answered: null, how: null });
   }
 
   call(event) {
@@ -34,7 +34,9 @@ class Side {
 
   answer(event) {
     const { t, how, value, age_ms, error } = event;
-    Object.assign(this.call(event), { answered: t, how, value, age_ms, error });
+    const call = this.call(event);
+    // Those of a process that was killed may never have come.
+    Object.assign(call, { arrived: call.arrived ?? t, answered: t, how, value, age_ms, error });
   }
 
   load({ t, load, process, key, call }) {
@@ -84,12 +86,22 @@ class Side {
   }
 }
 
+// Processes and keys are counted from one where they are shown.
+function counted(event) {
+  const { process, key } = event;
+  const told = { ...event };
+  if (Number.isInteger(process)) told.process = process + 1;
+  if (Number.isInteger(key)) told.key = key + 1;
+  return told;
+}
+
 export class Race {
   constructor(seed, settings) {
     this.seed = seed;
     this.settings = settings;
     this.sides = settings.map((setting) => Object.assign(new Side(), { setting }));
     this.events = [];
+    this.told = [];
     this.last = 0;
     this.ended = false;
   }
@@ -103,7 +115,11 @@ export class Race {
     const side = this.sides[event.side];
     if (!side) return;
     if (event.kind === "totals") side.totals = event;
-    else side.take(event);
+    else {
+      const told = counted(event);
+      this.told.push(told);
+      side.take(told);
+    }
     if (!["totals", "begin"].includes(event.kind)) this.last = Math.max(this.last, event.t);
   }
 }

@@ -13,7 +13,7 @@ const fewer = (n, one, many = `${one}s`) => `${count(n)} fewer ${n === 1 ? one :
 // Less is better, unless a row is neutral. `near` is the difference below which two are alike.
 const ROWS = [
   { id: "source_reads", label: "Source reads", of: (t) => t.source_reads, why: (n) => fewer(n, "read of the source", "reads of the source") },
-  { id: "duplicate_loads", label: "Duplicate loads", of: (t) => t.duplicate_loads, why: (n) => fewer(n, "load beside another") },
+  { id: "duplicate_loads", label: "Duplicate loads", of: (t) => t.duplicate_loads, why: (n) => fewer(n, "load beside another", "loads beside another") },
   { id: "loads_at_once", label: "Loads at once", of: (t) => t.loads_at_once, why: (n) => `${fewer(n, "load")} of one key at the same time` },
   { id: "coalesced", label: "Coalesced calls", of: (t) => t.coalesced, neutral: true },
   { id: "failed", label: "Errors", of: failed, why: (n) => `${fewer(n, "caller")} got an error` },
@@ -44,7 +44,8 @@ function reason(row, values, best) {
 
 function cell(row, value, side, best) {
   const shown = row.time ? ms(value) : count(value);
-  return h("td", { class: best ? "best" : null, "data-readout": row.id, "data-side": side, "data-value": value ?? "" }, shown, best ? h("span", { class: "tick" }, " ✓", h("span", { class: "hidden" }, " better")) : null);
+  return h("td", { "data-readout": row.id, "data-side": side, "data-value": value ?? "" },
+    best ? h("span", { class: "best" }, shown, " ✓", h("span", { class: "hidden" }, " better")) : shown);
 }
 
 function table(totals) {

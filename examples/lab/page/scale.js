@@ -33,11 +33,11 @@ export class Scale {
 
 const round = (value, digits) => String(Number(value.toFixed(digits)));
 
-// At most three digits that matter: `0.4 ms`, `98 ms`, `1.2 s`.
+// At most three digits that matter: `0.42 ms`, `98 ms`, `1.2 s`.
 export function ms(value) {
   if (value === null || value === undefined) return "–";
   if (value >= 999.5) return `${round(value / 1000, 2)} s`;
-  return `${round(value, value < 10 ? 1 : 0)} ms`;
+  return `${round(value, value < 1 ? 2 : value < 10 ? 1 : 0)} ms`;
 }
 
 // With as many digits as a replay that stands still needs.

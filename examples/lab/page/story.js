@@ -46,7 +46,7 @@ function moment(event, side) {
 export function story(race) {
   const told = [];
   const open = new Map();
-  for (const event of [...race.events].sort((a, b) => (a.t ?? 0) - (b.t ?? 0))) {
+  for (const event of [...race.told].sort((a, b) => (a.t ?? 0) - (b.t ?? 0))) {
     const side = race.sides[event.side];
     const made = side && moment(event, side);
     if (!made) continue;

@@ -100,12 +100,11 @@ const TRACKS = [
 
 // The rows of all keys, from `y` down: `{nodes, labels, height}`.
 export function tracks(side, scale, y) {
-  const keys = Array.from({ length: side.setting?.keys ?? 1 }, (_, i) => i);
-  const first = Math.min(...[...side.calls.values()].map((call) => call.key), 1);
+  const keys = Array.from({ length: side.setting?.keys ?? 1 }, (_, i) => i + 1);
   const dense = keys.length > DENSE;
   const bar = dense ? 6 : 16;
   const out = { nodes: [], labels: [], height: 0 };
-  for (const key of keys.map((i) => i + first)) {
+  for (const key of keys) {
     const top = y + out.height;
     for (const [name, of, draw] of TRACKS) {
       const row = y + out.height;
@@ -113,10 +112,10 @@ export function tracks(side, scale, y) {
       const { nodes, height } = draw(side, scale, items, row, bar);
       out.nodes.push(nodes);
       if (!dense && items.length === 0) out.labels.push({ x: scale.left + 1, y: row + bar / 2 + 4, words: "none", name: "none" });
-      if (!dense) out.labels.push({ y: row + bar / 2 + 4, words: keys.length > 1 ? `${name} ${key - first + 1}` : name, name });
+      if (!dense) out.labels.push({ y: row + bar / 2 + 4, words: keys.length > 1 ? `${name} ${key}` : name, name });
       out.height += height + (dense ? 0 : 5);
     }
-    if (dense) out.labels.push({ y: top + 13, words: `key ${key - first + 1}`, name: "key" });
+    if (dense) out.labels.push({ y: top + 13, words: `key ${key}`, name: "key" });
     out.height += dense ? 5 : keys.length > 1 ? 6 : 0;
   }
   return out;
