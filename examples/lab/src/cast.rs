@@ -26,7 +26,7 @@ use crate::wire::{EntryStep, What};
 /// One side's processes and source.
 pub(crate) struct Cast {
     side: Arc<Side>,
-    source: Arc<Source>,
+    source: Source,
     members: Arc<Vec<Member>>,
     director: Option<JoinHandle<()>>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Cast {
 impl Cast {
     /// Sets everything up; nobody calls yet.
     pub(crate) async fn gather(side: Arc<Side>, redis: Option<&str>) -> Result<Self, MemberError> {
-        let source = Arc::new(Source::new(side.clone()));
+        let source = Source::new(side.clone());
         let (store, school) = (ByteStore::default(), School::new(side.setting.fault));
         let namespace = namespace();
         let mut members = Vec::new();
@@ -55,7 +55,7 @@ impl Cast {
                 BackendChoice::Shared => Some(Arc::new(store.clone())),
                 BackendChoice::Redis | BackendChoice::None => None,
             };
-            let (clock, tell, source) = (side.clock.clone(), side.clone(), source.clone());
+            let (clock, tell, source) = (side.clock.clone(), side.clone(), Arc::new(source.clone()));
             let world = World { clock, tell, source, store, way: Arc::new(Way::default()) };
             members.push(Member::Thread(ThreadMember::start(spec, world).await?));
         }
@@ -88,9 +88,15 @@ impl Cast {
         }
     }
 
-    /// Waits until all is done.
+    /// Waits until all is done, and every process has ended.
     pub(crate) async fn settled(&self) {
         self.side.settled().await;
+        for member in self.members.iter() {
+            member.tell(Order::Finish);
+        }
+        for member in self.members.iter() {
+            member.ended().await;
+        }
     }
 
     /// Ends everything that is left of it, and tells what it came to.

@@ -16,7 +16,7 @@ const AWAY: Duration = Duration::from_secs(1);
 /// Brings about a side's fault.
 pub(crate) struct Director {
     pub(crate) side: Arc<Side>,
-    pub(crate) source: Arc<Source>,
+    pub(crate) source: Source,
     pub(crate) members: Arc<Vec<Member>>,
 }
 

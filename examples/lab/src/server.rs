@@ -78,7 +78,7 @@ async fn describe(State(lab): State<Lab>) -> Json<Value> {
         "bounds": bounds::bounds(),
         "choices": choices,
         "redis": lab.course.redis.is_some(),
-        "presets": presets::presets(),
+        "presets": presets::presets(lab.course.redis.is_some()),
         "races": { "running": bounds::RACES - lab.races.available_permits(), "most": bounds::RACES },
     }))
 }

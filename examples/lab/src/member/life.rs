@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use singleflight_core::control::{self, CallOutcome};
 use singleflight_core::{Codec, LeaseBackend, NoopBackend, SingleFlight};
@@ -87,11 +88,28 @@ impl Life {
                     tokio::spawn(task);
                 }
                 Order::Stand => stand(),
+                Order::Finish => {
+                    self.land(orders).await;
+                    break;
+                }
                 Order::Stop => break,
             }
         }
         let stats = (&self.flights.statistics().total).into();
         Last { stats, commands: self.way.commands() }
+    }
+
+    /// Waits until nothing is being loaded: a task may still be at it when all callers have their answers.
+    async fn land(&self, orders: &mut mpsc::UnboundedReceiver<Order>) {
+        let landed = async {
+            while self.flights.in_progress() > 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::select! {
+            () = landed => {}
+            _ = orders.recv() => {}
+        }
     }
 
     fn hold(&self, call: u32, held: bool) {

@@ -43,7 +43,9 @@ pub(crate) enum Order {
     Invalidate(u32),
     /// Stand still, all of it, until told otherwise.
     Stand,
-    /// Say what the engine has counted, and end.
+    /// Let what is being loaded land, say what the engine has counted, and end.
+    Finish,
+    /// End at once.
     Stop,
 }
 
@@ -103,8 +105,18 @@ impl Member {
         }
     }
 
-    /// What it has counted, when it has ended; `None` if that died with it.
+    /// Waits until it has ended.
+    pub(crate) async fn ended(&self) {
+        match self {
+            Self::Thread(member) => member.ended().await,
+            Self::Process(member) => member.ended().await,
+        }
+    }
+
+    /// Ends it, if it has not ended, and gives what it has counted; `None` if that died with it.
     pub(crate) async fn last(self) -> Option<Last> {
+        self.resume();
+        self.tell(Order::Stop);
         match self {
             Self::Thread(member) => member.last().await,
             Self::Process(member) => member.last().await,

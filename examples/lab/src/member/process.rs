@@ -7,14 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::{AbortHandle, JoinHandle};
+use tokio::task::JoinHandle;
 
 use super::worker::{self, Heard, Task, Told};
 use super::{Last, MemberError, Order, Spec};
 use crate::clock::machine_us;
-use crate::items::Reads;
 use crate::side::Side;
-use crate::source::Source;
+use crate::source::{Asked, Source};
 use crate::tell::Tell;
 
 /// A process that ends with this.
@@ -31,7 +30,7 @@ impl ProcessMember {
         spec: Spec,
         url: &str,
         side: Arc<Side>,
-        source: Arc<Source>,
+        source: Source,
     ) -> Result<Self, MemberError> {
         let task = Task { spec, url: url.to_owned() };
         // In its environment, since a URL may hold a password and command lines are public.
@@ -74,7 +73,8 @@ impl ProcessMember {
             Order::Release(call) => Told::Release { call },
             Order::Invalidate(key) => Told::Invalidate { key },
             Order::Stand => return self.signal("-STOP"),
-            Order::Stop => Told::Stop,
+            Order::Finish => Told::Finish,
+            Order::Stop => return self.kill(),
         };
         // It may have ended.
         let _ = self.told.send(told);
@@ -109,10 +109,12 @@ impl ProcessMember {
         }
     }
 
+    pub(crate) async fn ended(&self) {
+        self.told.closed().await;
+    }
+
     /// What it has counted, when it has ended; `None` if it was killed.
     pub(crate) async fn last(self) -> Option<Last> {
-        self.resume();
-        self.tell(Order::Stop);
         self.listening.await.ok().flatten()
     }
 }
@@ -129,12 +131,12 @@ async fn write(mut input: ChildStdin, mut telling: mpsc::UnboundedReceiver<Told>
 }
 
 /// Queries that the process has asked, by its number for them.
-type Loads = Arc<Mutex<HashMap<u64, AbortHandle>>>;
+type Loads = Arc<Mutex<HashMap<u64, Asked>>>;
 
 /// Who listens to a process, and answers it as the source.
 struct Ears {
     side: Arc<Side>,
-    source: Arc<Source>,
+    source: Source,
     told: mpsc::UnboundedSender<Told>,
     ready: Option<oneshot::Sender<Result<(), MemberError>>>,
     loads: Loads,
@@ -165,9 +167,7 @@ impl Ears {
         }
         let _ = process.start_kill();
         let _ = process.wait().await;
-        for (_, load) in self.loads.lock().unwrap_or_else(PoisonError::into_inner).drain() {
-            load.abort();
-        }
+        self.loads.lock().unwrap_or_else(PoisonError::into_inner).clear();
         last
     }
 
@@ -181,27 +181,28 @@ impl Ears {
                 self.side.room().await;
                 self.side.tell_at(t, &what);
             }
-            Heard::Read { ask, process, key, call } => self.read(ask, (process, key, call)),
+            Heard::Read { ask, process, key, call } => {
+                self.side.room().await;
+                self.read(ask, (process, key, call));
+            }
             Heard::Gone { ask } => {
-                let load = self.loads.lock().unwrap_or_else(PoisonError::into_inner).remove(&ask);
-                if let Some(load) = load {
-                    load.abort();
-                }
+                drop(self.loads.lock().unwrap_or_else(PoisonError::into_inner).remove(&ask));
             }
             // Taken by whoever reads the lines.
             Heard::Last(_) => {}
         }
     }
 
-    /// Asks the source on the process's behalf, as a database asks its disk: it goes on while the process stands still.
+    /// Asks the source on the process's behalf.
     fn read(&self, ask: u64, (process, key, call): (u32, u32, u32)) {
-        let (source, told, loads) = (self.source.clone(), self.told.clone(), self.loads.clone());
-        let mut running = self.loads.lock().unwrap_or_else(PoisonError::into_inner);
-        let load = tokio::spawn(async move {
-            let row = source.read(process, key, call).await.map_err(|error| error.to_string());
-            loads.lock().unwrap_or_else(PoisonError::into_inner).remove(&ask);
-            let _ = told.send(Told::Row { ask, row });
+        let (asked, query) = self.source.ask(process, key, call);
+        self.loads.lock().unwrap_or_else(PoisonError::into_inner).insert(ask, asked);
+        let (told, loads) = (self.told.clone(), self.loads.clone());
+        tokio::spawn(async move {
+            // Whoever asked has gone, if it does not end by itself.
+            let Ok(row) = query.await else { return };
+            drop(loads.lock().unwrap_or_else(PoisonError::into_inner).remove(&ask));
+            let _ = told.send(Told::Row { ask, row: row.map_err(|error| error.to_string()) });
         });
-        running.insert(ask, load.abort_handle());
     }
 }

@@ -74,10 +74,12 @@ impl ThreadMember {
         self.standing.set(false);
     }
 
+    pub(crate) async fn ended(&self) {
+        self.orders.closed().await;
+    }
+
     /// What it has counted, when it has ended.
     pub(crate) async fn last(mut self) -> Option<Last> {
-        self.resume();
-        self.tell(Order::Stop);
         (&mut self.last).await.ok()
     }
 }

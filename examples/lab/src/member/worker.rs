@@ -61,7 +61,7 @@ pub(crate) enum Told {
         ask: u64,
         row: Result<Row, String>,
     },
-    Stop,
+    Finish,
 }
 
 /// What a worker says, the same way.
@@ -134,7 +134,7 @@ fn listen(orders: mpsc::UnboundedSender<Order>, source: Arc<Remote>, way: Arc<Wa
                 Told::Hold { call } => Order::Hold(call),
                 Told::Release { call } => Order::Release(call),
                 Told::Invalidate { key } => Order::Invalidate(key),
-                Told::Stop => Order::Stop,
+                Told::Finish => Order::Finish,
                 Told::Cut { cut } => {
                     way.cut(cut);
                     continue;
