@@ -47,6 +47,9 @@ function flags(side, scale) {
     flag.words = flag.all[0].what + (flag.all.length > 1 ? ` (and ${flag.all.length - 1} more)` : "");
     const wide = flag.words.length * 6.6 + 20;
     flag.left = x + wide > scale.right;
+    // Where neither side has room, as far right as it goes.
+    flag.at = flag.left ? (x < wide ? null : x - 6) : x + 11;
+    flag.start = Math.max(0, scale.right - wide + 20);
     row = x - (flag.left ? wide : 0) < taken ? row + 1 : 0;
     flag.row = row;
     taken = Math.max(taken, x + (flag.left ? 12 : wide));
@@ -63,7 +66,7 @@ function faults(flags, scale, top, bottom) {
     return s("g", { class: "fault" }, s("title", null, flag.all.map((fault) => `${exactly(fault.t)}: ${fault.what}`).join("\n")),
       flag.all.map((fault) => s("path", { d: `M${scale.x(fault.t).toFixed(1)} ${y} V${bottom}`, class: "line" })),
       s("g", { transform: `translate(${x.toFixed(1)} ${y})` }, shape("flag")),
-      text(flag.left ? x - 6 : x + 11, y + 4, flag.words, { "text-anchor": flag.left ? "end" : undefined }));
+      text(flag.at ?? flag.start, y + 4, flag.words, { "text-anchor": flag.left && flag.at !== null ? "end" : undefined }));
   });
 }
 
