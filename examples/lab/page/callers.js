@@ -30,7 +30,7 @@ function lanes(scale, calls, most) {
   const few = led.length <= 6;
   const rest = few ? items.filter((item) => !item.led) : items;
   const alone = few ? led.map((item) => ({ ...item, alone: true, count: 1, items: [item] })) : [];
-  return [...alone.sort((a, b) => a.start - b.start), ...bundle(rest, scale.time(5), most)];
+  return [...alone.sort((a, b) => a.start - b.start), ...bundle(rest, scale.time(8), most)];
 }
 
 const tall = (count) => Math.max(15, Math.min(96, 6 * Math.sqrt(count)));

@@ -6,10 +6,14 @@ export function lessons(place, presets, start) {
     h("button", { type: "button", class: "lesson", "data-preset": preset.name, onclick: () => start(preset) },
       h("span", { class: "number", "aria-hidden": "true" }, String(i + 1)),
       h("span", { class: "title" }, preset.title),
-      h("span", { class: "words" }, preset.lesson)))));
+      h("span", { class: "hidden" }, `. ${preset.lesson}`)))));
 }
 
-export function choose(place, name) {
+// Marks the lesson that is shown, if one is, and says what it is about.
+export function choose(place, about, preset) {
+  // Between back ticks is code.
+  about.replaceChildren(...(preset?.lesson ?? "").split("`").map((words, i) => (i % 2 ? h("code", null, words) : words)).filter(Boolean));
+  const name = preset?.name;
   for (const button of place.querySelectorAll(".lesson")) {
     if (button.dataset.preset === name) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");

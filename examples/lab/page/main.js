@@ -52,7 +52,7 @@ class Page {
     if (!setting) return;
     if (location.hash === this.hash) return;
     this.form.set(setting);
-    choose(byId("lessons"), null);
+    choose(byId("lessons"), byId("about"), null);
     this.say("The setting of the link is filled in. Run it to see it.");
   }
 
@@ -63,7 +63,7 @@ class Page {
   }
 
   changed() {
-    choose(byId("lessons"), null);
+    choose(byId("lessons"), byId("about"), null);
     this.link();
   }
 
@@ -80,7 +80,7 @@ class Page {
   lesson(preset) {
     this.running?.abort();
     this.form.set({ seed: preset.seed ?? 1, sides: preset.sides.filter(Boolean).map((setting) => ({ ...this.defaults, ...setting })) });
-    choose(byId("lessons"), preset.name);
+    choose(byId("lessons"), byId("about"), preset);
     this.run();
     byId("stage").scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }

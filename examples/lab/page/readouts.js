@@ -10,7 +10,7 @@ const dropped = (totals) => totals.answers?.dropped ?? 0;
 
 const fewer = (n, one, many = `${one}s`) => `${count(n)} fewer ${n === 1 ? one : many}`;
 
-// Less is better, unless a row is neutral. `near` is the difference below which two are alike.
+// Less is better, unless a row is neutral; the result does not say again what is `untold`. `near` is the difference below which two are alike.
 const ROWS = [
   { id: "source_reads", label: "Source reads", of: (t) => t.source_reads, why: (n) => fewer(n, "read of the source", "reads of the source") },
   { id: "duplicate_loads", label: "Duplicate loads", of: (t) => t.duplicate_loads, why: (n) => fewer(n, "load beside another", "loads beside another") },
@@ -22,9 +22,9 @@ const ROWS = [
   { id: "old_answers", label: "Outdated answers", of: (t) => t.old_answers, why: (n) => `${fewer(n, "caller")} got a row that had been changed before they asked` },
   { id: "staleness_ms.p50", label: "Staleness p50", of: (t) => t.staleness_ms?.p50, time: true, neutral: true },
   { id: "staleness_ms.max", label: "Staleness at most", of: (t) => t.staleness_ms?.max, time: true, near: 5, why: (n) => `the oldest copy is ${ms(n)} younger` },
-  { id: "latency_ms.p50", label: "Latency p50", about: "the median latency", of: (t) => t.latency_ms?.p50, time: true, near: 5, why: (n) => `half of the callers have their answers ${ms(n)} sooner` },
-  { id: "latency_ms.p99", label: "Latency p99", about: "the slowest answers", of: (t) => t.latency_ms?.p99, time: true, near: 5, why: (n) => `99 of 100 callers have their answers ${ms(n)} sooner` },
-  { id: "latency_ms.max", label: "Slowest answer", about: "the slowest answers", of: (t) => t.latency_ms?.max, time: true, near: 5, why: (n) => `the slowest answer comes ${ms(n)} sooner` },
+  { id: "latency_ms.p50", label: "Latency p50", of: (t) => t.latency_ms?.p50, time: true, near: 5, why: (n) => `half of the callers have their answers ${ms(n)} sooner` },
+  { id: "latency_ms.p99", label: "Latency p99", of: (t) => t.latency_ms?.p99, time: true, near: 5, why: (n) => `99 of 100 callers have their answers ${ms(n)} sooner` },
+  { id: "latency_ms.max", label: "Slowest answer", untold: true, of: (t) => t.latency_ms?.max, time: true, near: 5, why: (n) => `the slowest answer comes ${ms(n)} sooner` },
   { id: "backend_commands", label: "Backend commands", of: (t) => t.backend_commands, why: (n) => fewer(n, "command") },
 ];
 
@@ -106,18 +106,15 @@ function one(side) {
   return parts.join(", ");
 }
 
-// What the sides differ in, with the figures; the two for the slow ones count as one.
+// What the sides differ in, with the figures.
 function differences(race) {
   const said = [[], []];
-  const told = new Set();
-  for (const row of ROWS) {
+  for (const row of ROWS.filter((row) => !row.untold)) {
     const values = race.sides.map((side) => row.of(side.totals));
     const best = better(row, values);
-    const about = row.about ?? row.label.toLowerCase();
-    if (best === null || told.has(about)) continue;
-    told.add(about);
+    if (best === null) continue;
     const [good, bad] = [values[best], values[1 - best]].map((value) => (row.time ? ms(value) : count(value)));
-    said[best].push(`${about} (${good} against ${bad})`);
+    said[best].push(`${row.label.toLowerCase()} (${good} against ${bad})`);
   }
   return said.map((list, side) => (list.length ? `${"AB"[side]} is better in ${list.join(", ").replace(/, ([^,]*)$/, " and $1")}.` : null)).filter(Boolean);
 }

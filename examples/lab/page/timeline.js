@@ -91,7 +91,8 @@ export class Timeline {
     new ResizeObserver(([entry]) => {
       if (Math.abs(entry.contentRect.width - width) < 1) return;
       width = entry.contentRect.width;
-      this.draw();
+      // Not within the observer: what is drawn has a size of its own.
+      requestAnimationFrame(() => this.draw(this.live));
     }).observe(figure);
   }
 
