@@ -1,7 +1,5 @@
 //! How much of everything one race may ask for.
 
-use std::time::Duration;
-
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -10,8 +8,8 @@ use crate::setting::{BackendChoice, Choice, EntryAtStart, Fault, LosersChoice, S
 /// Races that run at the same time; whoever asks for more is told to try again.
 pub(crate) const RACES: usize = 2;
 
-/// A race ends here, whatever is under way.
-pub(crate) const LONGEST: Duration = Duration::from_secs(30);
+/// A race ends after so many seconds, whatever is under way.
+pub(crate) const LONGEST_S: u64 = 30;
 
 /// The largest body of a request, in bytes.
 pub(crate) const BODY: usize = 16 * 1024;

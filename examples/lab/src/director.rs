@@ -13,7 +13,10 @@ use crate::source::{First, Source};
 /// The shortest time that a store is away.
 const AWAY: Duration = Duration::from_secs(1);
 
-/// Brings about a side's fault.
+/// Whatever a process was told to do is done by then, unless it cannot be.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Brings about a side's fault. Its sentences count processes from one, as the page does.
 pub(crate) struct Director {
     pub(crate) side: Arc<Side>,
     pub(crate) source: Source,
@@ -68,10 +71,11 @@ impl Director {
             self.side.drop_call(call);
             member.tell(Order::Drop(call));
         } else {
-            self.side.fault(format!("process {process} is killed"), Some(process), Some(key));
+            self.side.fault(format!("process {} is killed", process + 1), Some(process), Some(key));
             member.kill();
             self.side.lose_process(process);
         }
+        self.source.let_first_end();
     }
 
     async fn pause(&self) {
@@ -82,12 +86,13 @@ impl Director {
             self.side.fault(format!("caller {call}, which leads, stands still"), Some(process), Some(key));
             member.tell(Order::Hold(call));
         } else {
-            self.side.fault(format!("process {process} stands still"), Some(process), Some(key));
-            member.pause();
+            self.side.fault(format!("process {} stands still", process + 1), Some(process), Some(key));
+            member.pause().await;
         }
         // What it has read is old from now on.
         let version = self.side.change(key);
         self.side.fault(format!("the row is changed: it has version {version} now"), None, Some(key));
+        self.source.let_first_end();
         // Until another load is well under way, or should have been.
         let lease = Duration::from_millis(self.side.lease_ms(process));
         let taken_over = async {
@@ -99,7 +104,7 @@ impl Director {
             self.side.fault(format!("caller {call} goes on"), Some(process), Some(key));
             member.tell(Order::Release(call));
         } else {
-            self.side.fault(format!("process {process} goes on"), Some(process), Some(key));
+            self.side.fault(format!("process {} goes on", process + 1), Some(process), Some(key));
             member.resume();
         }
     }
@@ -109,11 +114,14 @@ impl Director {
         // By another process, if there is one: as a write elsewhere would.
         let writer = (process + 1) % self.side.setting.processes;
         let version = self.side.change(key);
-        let what = format!("process {writer} changes the row to version {version}, and invalidates its key");
+        let what =
+            format!("process {} changes the row to version {version}, and invalidates its key", writer + 1);
         self.side.fault(what, Some(writer), Some(key));
         if let Some(member) = self.member(writer) {
             member.tell(Order::Invalidate(key));
         }
+        let _ = timeout(PATIENCE, self.side.removed()).await;
+        self.source.let_first_end();
     }
 
     async fn stop_store(&self) {
@@ -123,6 +131,7 @@ impl Director {
         for member in self.members.iter() {
             member.cut(true);
         }
+        self.source.let_first_end();
         sleep((takes * 2).max(AWAY)).await;
         for member in self.members.iter() {
             member.cut(false);

@@ -32,10 +32,13 @@ mod wire;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Parser;
+use singleflight_redis::RedisBackend;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::member::worker;
@@ -52,9 +55,13 @@ struct Args {
     #[arg(long)]
     port: Option<u16>,
 
-    /// A Redis or Valkey server, for races between real processes.
+    /// A Redis or Valkey server, for races between real processes: `redis://…` or `valkey://…`.
     #[arg(long, env = "SINGLEFLIGHT_BACKEND", hide_env_values = true)]
     redis: Option<String>,
+
+    /// Races end after so many seconds.
+    #[arg(long, default_value_t = bounds::LONGEST_S, value_parser = clap::value_parser!(u64).range(1..=bounds::LONGEST_S))]
+    longest: u64,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -66,15 +73,40 @@ fn main() -> anyhow::Result<ExitCode> {
 
 #[tokio::main]
 async fn lab(args: Args) -> anyhow::Result<()> {
+    let redis = match args.redis.filter(|url| !matches!(url.trim_end_matches(':'), "memory" | "noop")) {
+        Some(url) => Some(reached(url).await?),
+        None => None,
+    };
     let listener = listen(args.port).await?;
     println!("the lab is at http://{}", listener.local_addr()?);
     let ending = watch::Sender::new(false);
-    let course = Course { redis: args.redis.map(Arc::from), ending: ending.subscribe() };
+    let longest = Duration::from_secs(args.longest);
+    let course = Course { redis, longest, ending: ending.subscribe() };
     let served = axum::serve(listener, server::routes(course)).with_graceful_shutdown(async move {
-        let _ = tokio::signal::ctrl_c().await;
+        told_to_stop().await;
         ending.send_replace(true);
     });
     Ok(served.await?)
+}
+
+/// Waits until the lab is told to stop: by a terminal, or by whoever runs it.
+async fn told_to_stop() {
+    let asked = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminate) => drop(terminate.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = asked => {}
+    }
+}
+
+/// A server that is there: what is wrong with it is told at the start, in the words of the library.
+async fn reached(url: String) -> anyhow::Result<Arc<str>> {
+    drop(RedisBackend::builder(&url).connect().await?);
+    Ok(url.into())
 }
 
 /// On loopback alone: whoever can reach the lab can make this machine work.

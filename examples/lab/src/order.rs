@@ -101,6 +101,11 @@ impl Fields<'_> {
         self.mistakes.push(Mistake { side: Some(self.side), field: field.to_owned(), message });
     }
 
+    /// Whether a field of this side has been refused already.
+    fn is_refused(&self, field: &str) -> bool {
+        self.mistakes.iter().any(|mistake| mistake.side == Some(self.side) && mistake.field == field)
+    }
+
     /// What is said of a field; `null` says nothing.
     fn take(&mut self, name: &str) -> Option<Value> {
         self.fields.remove(name).filter(|value| !value.is_null())
@@ -162,13 +167,15 @@ impl Fields<'_> {
     /// What does not go together.
     fn check(&mut self, setting: &Setting, has_redis: bool) {
         let Setting { soft_ttl_ms, ttl_ms, backend, entry, .. } = setting;
-        if soft_ttl_ms > ttl_ms {
+        // What is out of bounds itself says nothing of what it goes with.
+        let are_good = !["soft_ttl_ms", "ttl_ms"].iter().any(|field| self.is_refused(field));
+        if are_good && soft_ttl_ms > ttl_ms {
             let message = format!(
                 "soft_ttl_ms must not be longer than ttl_ms: after {ttl_ms} ms the entry is gone; this is {soft_ttl_ms}"
             );
             self.refuse("soft_ttl_ms", message);
         }
-        if *entry == EntryAtStart::Stale && soft_ttl_ms == ttl_ms {
+        if *entry == EntryAtStart::Stale && are_good && soft_ttl_ms == ttl_ms {
             let message =
                 "entry cannot be \"stale\" where soft_ttl_ms and ttl_ms are the same: it would be gone";
             self.refuse("entry", message.to_owned());
@@ -193,7 +200,7 @@ impl Fields<'_> {
                 format!("fault \"{word}\" needs backend \"shared\": real backends have no such mistake");
             self.refuse("fault", message);
         }
-        if fault.is_taught() && *processes < 2 {
+        if fault.is_taught() && *processes < 2 && !self.is_refused("processes") {
             let message =
                 format!("fault \"{word}\" needs two processes or more: they meet in the store alone");
             self.refuse("fault", message);

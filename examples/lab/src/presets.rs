@@ -114,7 +114,7 @@ fn losers() -> Vec<Preset> {
 }
 
 fn leases() -> Vec<Preset> {
-    let pause = |fault: &str| json!({ "fault": fault, "backend": "shared", "processes": 4, "lock_ttl_ms": 500, "load_ms": 600 });
+    let pause = |fault: &str| json!({ "fault": fault, "backend": "shared", "processes": 4, "lock_ttl_ms": 500, "load_ms": 400 });
     let late = |fault: &str| json!({ "fault": fault, "backend": "shared", "processes": 4, "load_ms": 300 });
     let long = |fault: &str| {
         json!({

@@ -1,11 +1,10 @@
 //! A race: one or two sides, on the same arrivals, from the first line to the last.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-use crate::bounds::LONGEST;
 use crate::cast::Cast;
 use crate::clock::RaceClock;
 use crate::order::RaceOrder;
@@ -20,6 +19,8 @@ use crate::wire::What;
 pub(crate) struct Course {
     /// Where real processes meet.
     pub(crate) redis: Option<Arc<str>>,
+    /// A race ends here, whatever is under way.
+    pub(crate) longest: Duration,
     /// Whether the lab is to end.
     pub(crate) ending: watch::Receiver<bool>,
 }
@@ -64,7 +65,7 @@ async fn run(order: RaceOrder, course: Course, outlet: Arc<Outlet>) {
     }
     let why = tokio::select! {
         () = settled(&casts) => None,
-        () = tokio::time::sleep(LONGEST) => Some("the race was ended at its limit of 30 s"),
+        () = tokio::time::sleep(course.longest) => Some("the race has reached its limit"),
         () = outlet.closed() => Some("nobody watches any more"),
         () = told(course.ending) => Some("the lab is being ended"),
     };

@@ -98,6 +98,18 @@ impl Fault {
     pub(crate) const fn is_taught(self) -> bool {
         matches!(self, Self::LateQuestion | Self::NoRecheck | Self::PlainDel | Self::NoRenewal)
     }
+
+    /// Whether it comes about in the middle of the first load.
+    pub(crate) const fn is_midway(self) -> bool {
+        matches!(
+            self,
+            Self::LeaderKilled
+                | Self::LeaderPaused
+                | Self::PlainDel
+                | Self::Invalidate
+                | Self::BackendStopped
+        )
+    }
 }
 
 impl Setting {

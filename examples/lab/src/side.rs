@@ -13,7 +13,7 @@ use crate::plan::{self, Planned};
 use crate::setting::{EntryAtStart, Setting};
 use crate::stats::Stats;
 use crate::tell::Tell;
-use crate::wire::{Answer, Event, How, What};
+use crate::wire::{Answer, EntryStep, Event, How, What};
 
 /// One side.
 pub(crate) struct Side {
@@ -28,6 +28,8 @@ pub(crate) struct Side {
     versions: Vec<AtomicU32>,
     /// Whether all is done.
     settled: watch::Sender<bool>,
+    /// Whether an entry was removed.
+    removed: watch::Sender<bool>,
 }
 
 impl Side {
@@ -43,8 +45,8 @@ impl Side {
         // What is stored and stale is old as well: the row has been changed since.
         let version = if setting.entry == EntryAtStart::Stale { 2 } else { 1 };
         let versions = (0..setting.keys).map(|_| AtomicU32::new(version)).collect();
-        let settled = watch::Sender::new(false);
-        Self { number, seed, setting, calls, clock, outlet, ledger, versions, settled }
+        let (settled, removed) = (watch::Sender::new(false), watch::Sender::new(false));
+        Self { number, seed, setting, calls, clock, outlet, ledger, versions, settled, removed }
     }
 
     /// Tells what happened at `t`.
@@ -54,6 +56,9 @@ impl Side {
             return;
         }
         self.send(t, what);
+        if let What::Entry { what: EntryStep::Removed, .. } = what {
+            self.removed.send_replace(true);
+        }
         if ledger.is_settled() {
             drop(ledger);
             self.settled.send_replace(true);
@@ -110,6 +115,11 @@ impl Side {
     pub(crate) async fn settled(&self) {
         // The sender is `self`: it cannot have gone.
         let _ = self.settled.subscribe().wait_for(|settled| *settled).await;
+    }
+
+    /// Waits until an entry has been removed.
+    pub(crate) async fn removed(&self) {
+        let _ = self.removed.subscribe().wait_for(|removed| *removed).await;
     }
 
     /// Tells what the side comes to; nothing is told of it afterwards.

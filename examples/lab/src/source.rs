@@ -31,6 +31,8 @@ struct Tables {
     /// How often each key was loaded.
     nth: Vec<AtomicU32>,
     begun: watch::Sender<Begun>,
+    /// Whether the first load may end: what is to happen in its middle has happened, however busy the machine is.
+    may_end: watch::Sender<bool>,
 }
 
 /// What has begun.
@@ -55,8 +57,9 @@ impl Source {
     pub(crate) fn new(side: Arc<Side>) -> Self {
         let connections = Semaphore::new(side.setting.connections as usize);
         let nth = (0..side.setting.keys).map(|_| AtomicU32::new(0)).collect();
-        let tables =
-            Tables { side, connections, loads: AtomicU32::new(0), nth, begun: watch::Sender::default() };
+        let may_end = watch::Sender::new(!side.setting.fault.is_midway());
+        let (loads, begun) = (AtomicU32::new(0), watch::Sender::default());
+        let tables = Tables { side, connections, loads, nth, begun, may_end };
         Self { runtime: Handle::current(), tables: Arc::new(tables) }
     }
 
@@ -72,6 +75,11 @@ impl Source {
         let (side, number) = (tables.side.clone(), load.number);
         let query = self.runtime.spawn(async move { tables.query(load, process, key, call).await });
         (Asked { side, number, query: query.abort_handle() }, query)
+    }
+
+    /// Lets the first load end.
+    pub(crate) fn let_first_end(&self) {
+        self.tables.may_end.send_replace(true);
     }
 
     /// Waits until this can be said of what has begun.
@@ -100,8 +108,12 @@ impl Tables {
         let takes = Duration::from_secs_f64(ms / 1e3);
         // The row is seen as it is when the query begins.
         let version = self.side.version(key);
-        self.note(First { process, key, call, takes });
+        let is_first = self.note(First { process, key, call, takes });
         tokio::time::sleep(takes).await;
+        if is_first {
+            // Never closed: it comes.
+            let _ = self.may_end.subscribe().wait_for(|may| *may).await;
+        }
         if self.side.setting.fault == Fault::FailingLoad && load.nth == 0 {
             load.end = (LoadEnd::Error, None);
             return Err("the source failed".into());
@@ -110,12 +122,18 @@ impl Tables {
         Ok(Row { version, process, at: self.side.clock.ms(), degraded: false })
     }
 
-    fn note(&self, first: First) {
+    /// Notes that a load begins; whether it is the first.
+    fn note(&self, load: First) -> bool {
+        let mut is_first = false;
         self.begun.send_modify(|begun| match &begun.first {
-            None => begun.first = Some(first),
-            Some(known) if known.key == first.key => begun.later += 1,
+            None => {
+                begun.first = Some(load);
+                is_first = true;
+            }
+            Some(known) if known.key == load.key => begun.later += 1,
             Some(_) => {}
         });
+        is_first
     }
 }
 

@@ -23,6 +23,9 @@ use crate::wire::{LeaseStep, What};
 /// A late question is heard by now, whatever it waits for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Nobody else is going to ask.
+const LULL: Duration = Duration::from_secs(2);
+
 /// The store with its mistake, as one process reaches it. All but the mistake is as it should be, so that it alone is
 /// seen.
 pub(crate) struct Taught {
@@ -42,12 +45,19 @@ pub(crate) struct School {
     holders: Mutex<HashMap<String, Token>>,
     /// Keys that have been published.
     published: watch::Sender<BTreeSet<String>>,
+    /// Keys of which a question is held up.
+    late: watch::Sender<BTreeSet<String>>,
 }
 
 impl School {
+    /// Whether questions are late.
+    fn holds_up(&self) -> bool {
+        matches!(self.fault, Fault::LateQuestion | Fault::NoRecheck)
+    }
+
     pub(crate) fn new(fault: Fault) -> Arc<Self> {
-        let published = watch::Sender::default();
-        Arc::new(Self { fault, first: Mutex::default(), holders: Mutex::default(), published })
+        let (published, late) = (watch::Sender::default(), watch::Sender::default());
+        Arc::new(Self { fault, first: Mutex::default(), holders: Mutex::default(), published, late })
     }
 }
 
@@ -59,14 +69,23 @@ impl Taught {
     /// Where questions are late: lets the first process's pass, and holds up those of the others until the value is
     /// there. They have looked for it by then, in vain.
     async fn late(&self, key: &str) {
-        if !matches!(self.school.fault, Fault::LateQuestion | Fault::NoRecheck) {
+        if !self.school.holds_up() {
             return;
         }
         let first = *lock(&self.school.first).entry(key.to_owned()).or_insert(self.process);
         if first != self.process {
             let mut published = self.school.published.subscribe();
             let there = published.wait_for(|published| published.contains(key));
+            self.school.late.send_if_modified(|late| late.insert(key.to_owned()));
             let _ = tokio::time::timeout(PATIENCE, there).await;
+        }
+    }
+
+    /// Where questions are late, the value comes when there is one to be late, however busy the machine is.
+    async fn await_late(&self, key: &str) {
+        if self.school.holds_up() {
+            let mut late = self.school.late.subscribe();
+            let _ = tokio::time::timeout(LULL, late.wait_for(|late| late.contains(key))).await;
         }
     }
 
@@ -116,6 +135,7 @@ impl LeaseBackend for Taught {
 
     async fn publish(&self, request: Publish<'_>) -> Result<Published, BackendError> {
         let (key, token) = (request.key, request.token);
+        self.await_late(key).await;
         let published = self.store.publish(request).await?;
         if published == Published::Stored {
             lock(&self.school.holders).remove(key);

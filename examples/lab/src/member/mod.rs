@@ -78,10 +78,10 @@ impl Member {
         }
     }
 
-    /// Makes it stand still, all of it.
-    pub(crate) fn pause(&self) {
+    /// Makes it stand still, all of it; comes back when it does.
+    pub(crate) async fn pause(&self) {
         match self {
-            Self::Thread(member) => member.pause(),
+            Self::Thread(member) => member.pause().await,
             Self::Process(member) => member.pause(),
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::life::{Life, World};
 use super::{Last, MemberError, Order, Spec};
@@ -23,6 +23,7 @@ pub(crate) struct ThreadMember {
 struct Standing {
     still: Mutex<bool>,
     moved: Condvar,
+    stands: Notify,
 }
 
 impl Standing {
@@ -34,6 +35,7 @@ impl Standing {
     /// Stands still for as long as it is to.
     fn stand(&self) {
         let still = self.still.lock().unwrap_or_else(PoisonError::into_inner);
+        self.stands.notify_one();
         drop(self.moved.wait_while(still, |still| *still).unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -65,9 +67,13 @@ impl ThreadMember {
         let _ = self.orders.send(order);
     }
 
-    pub(crate) fn pause(&self) {
+    pub(crate) async fn pause(&self) {
         self.standing.set(true);
         self.tell(Order::Stand);
+        tokio::select! {
+            () = self.standing.stands.notified() => {}
+            () = self.ended() => {}
+        }
     }
 
     pub(crate) fn resume(&self) {
