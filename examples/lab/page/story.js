@@ -68,5 +68,5 @@ export function story(race) {
 // The times to step by: the key moments and the first arrival and last answer, once each.
 export function steps(race, moments) {
   const times = [0, ...moments.filter((moment) => moment.key).map((moment) => moment.t), race.last].sort((a, b) => a - b);
-  return times.filter((t, i) => i === 0 || t - times[i - 1] > 0.05);
+  return times.filter((t, i) => i === 0 || t - times[i - 1] > 0.15);
 }
