@@ -107,10 +107,7 @@ impl Cast {
             let _ = director.await;
         }
         if let Some(why) = why {
-            self.side.fault(why, None, None);
-            for planned in self.side.unanswered(None) {
-                self.side.drop_call(planned.call);
-            }
+            self.side.let_go(why);
         }
         let (mut stats, mut commands, mut lost) = (Stats::default(), 0, 0);
         for member in Arc::into_inner(self.members).unwrap_or_default() {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::task::JoinSet;
 
 use crate::cast::Cast;
 use crate::clock::RaceClock;
@@ -55,32 +56,32 @@ async fn run(order: RaceOrder, course: Course, outlet: Arc<Outlet>) {
     for side in slow.into_iter().chain(quick) {
         match Cast::gather(side.clone(), course.redis.as_deref()).await {
             Ok(cast) => casts.push(cast),
-            Err(error) => side.fault(format!("this side cannot be run: {error}"), None, None),
+            Err(error) => side.give_up(&format!("this side cannot be run: {error}")),
         }
     }
     let zero = Instant::now();
     clock.begin(zero);
-    for cast in &mut casts {
+    let mut runs = JoinSet::new();
+    for mut cast in casts {
         cast.go(zero);
+        // Each ends when it is done, whatever the other is at.
+        runs.spawn(end(cast, course.clone(), outlet.clone()));
     }
-    let why = tokio::select! {
-        () = settled(&casts) => None,
-        () = tokio::time::sleep(course.longest) => Some("the race has reached its limit"),
-        () = outlet.closed() => Some("nobody watches any more"),
-        () = told(course.ending) => Some("the lab is being ended"),
-    };
-    for cast in casts {
-        cast.end(why).await;
-    }
+    runs.join_all().await;
     if let Some(side) = sides.first() {
         side.finish();
     }
 }
 
-async fn settled(casts: &[Cast]) {
-    for cast in casts {
-        cast.settled().await;
-    }
+/// Ends a side when it is done, or has to.
+async fn end(cast: Cast, course: Course, outlet: Arc<Outlet>) {
+    let why = tokio::select! {
+        () = cast.settled() => None,
+        () = tokio::time::sleep(course.longest) => Some("the race has reached its limit"),
+        () = outlet.closed() => Some("nobody watches any more"),
+        () = told(course.ending) => Some("the lab is being ended"),
+    };
+    cast.end(why).await;
 }
 
 /// Waits until the lab is to end.

@@ -93,7 +93,21 @@ impl Side {
         }
     }
 
-    pub(crate) fn unanswered(&self, process: Option<u32>) -> Vec<Planned> {
+    /// Lets all callers go that are still waiting, and says why.
+    pub(crate) fn let_go(&self, why: &str) {
+        self.fault(why, None, None);
+        for planned in self.unanswered(None) {
+            self.drop_call(planned.call);
+        }
+    }
+
+    /// Ends before it began.
+    pub(crate) fn give_up(&self, why: &str) {
+        self.let_go(why);
+        self.close(Stats::default(), 0, 0);
+    }
+
+    fn unanswered(&self, process: Option<u32>) -> Vec<Planned> {
         self.ledger().unanswered(process)
     }
 
