@@ -55,3 +55,27 @@ fn draw(seed: u64, of: Draw, number: u32, nth: u32) -> f64 {
 fn part(fraction: f64, parts: u32) -> u32 {
     ((fraction * f64::from(parts)) as u32).min(parts - 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bounds::defaults;
+
+    #[test]
+    fn loads_take_as_long_as_their_spread_allows_and_the_same_for_one_seed() {
+        let setting = Setting { load_ms: 100, load_spread: 30, ..defaults() };
+        let times: Vec<f64> = (0..500).map(|nth| load_ms(7, &setting, nth % 3, nth)).collect();
+        assert!(times.iter().all(|ms| (70.0..=130.0).contains(ms)));
+        assert!(times.iter().any(|ms| *ms < 80.0) && times.iter().any(|ms| *ms > 120.0));
+        assert_eq!(times, (0..500).map(|nth| load_ms(7, &setting, nth % 3, nth)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn more_keys_or_processes_leave_the_times_of_calls_alone() {
+        let setting = Setting { arrivals_ms: 500, ..defaults() };
+        let other = Setting { keys: 9, processes: 4, ..setting.clone() };
+        let times = |setting: &Setting| calls(3, setting).iter().map(|call| call.at).collect::<Vec<_>>();
+        assert_eq!(times(&setting), times(&other));
+        assert!(times(&setting).is_sorted());
+    }
+}

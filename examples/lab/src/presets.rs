@@ -205,8 +205,8 @@ fn fleets() -> Vec<Preset> {
         preset(
             "redis",
             "Real processes on Redis",
-            "The same with processes of the operating system: each by itself, or all on one server. The lease is a key \
-             there, and who waits is told over a subscription.",
+            "Processes that keep values to themselves load once each. On a server, real processes of the operating system \
+             load once: the lease is a key there, and who waits is told over a subscription.",
             [json!({ "backend": "memory", "processes": 4 }), json!({ "backend": "redis", "processes": 4 })],
         ),
         preset(

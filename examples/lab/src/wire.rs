@@ -190,3 +190,18 @@ impl Spread {
         Self { p50: at(50), p99: at(99), max: times.last().copied() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_of_times_that_were_there() {
+        let times = (1..=200).rev().map(f64::from).collect();
+        let Spread { p50, p99, max } = Spread::of(times);
+        assert_eq!((p50, p99, max), (Some(100.0), Some(198.0), Some(200.0)));
+        let Spread { p50, p99, max } = Spread::of(vec![7.0]);
+        assert_eq!((p50, p99, max), (Some(7.0), Some(7.0), Some(7.0)));
+        assert_eq!(Spread::of(Vec::new()).max, None);
+    }
+}

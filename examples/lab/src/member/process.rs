@@ -22,6 +22,8 @@ pub(crate) struct ProcessMember {
     id: u32,
     kill: mpsc::UnboundedSender<()>,
     listening: JoinHandle<Option<Last>>,
+    /// Ends it should the lab be killed while it stands still: it could not see that.
+    guard: Mutex<Option<Child>>,
 }
 
 impl ProcessMember {
@@ -55,7 +57,7 @@ impl ProcessMember {
             writing.abort();
             last
         });
-        let member = Self { told, id, kill, listening };
+        let member = Self { told, id, kill, listening, guard: Mutex::default() };
         match is_ready.await {
             Ok(ready) => ready.map(|()| member),
             Err(_) => Err(MemberError::new("a process ended before it was set up")),
@@ -86,11 +88,14 @@ impl ProcessMember {
 
     /// Stops it in its tracks, as a virtual machine that is moved.
     pub(crate) fn pause(&self) {
+        let guard = guard(self.id).ok();
+        *self.guard.lock().unwrap_or_else(PoisonError::into_inner) = guard;
         self.signal("-STOP");
     }
 
     pub(crate) fn resume(&self) {
         self.signal("-CONT");
+        self.guard.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Ends it in the middle of whatever it does.
@@ -117,6 +122,16 @@ impl ProcessMember {
     pub(crate) async fn last(self) -> Option<Last> {
         self.listening.await.ok().flatten()
     }
+}
+
+/// Kills a process when the lab has gone: waits for that on its standard input.
+fn guard(process: u32) -> std::io::Result<Child> {
+    Command::new("sh")
+        .args(["-c", "trap '' INT; read -r _; kill -KILL \"$1\"", "guard", &process.to_string()])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
 }
 
 /// Writes what the process is told.

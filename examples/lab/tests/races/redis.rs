@@ -103,7 +103,7 @@ async fn no_process_is_left_behind() {
                 told.push_str(std::str::from_utf8(&chunk).expect("text"));
             }
             let started = children(id);
-            assert_eq!(started.len(), 4, "{end}, {fault}");
+            assert!(started.len() >= 4, "{end}, {fault}");
             if end == "close" {
                 drop(response);
             } else {
@@ -112,13 +112,7 @@ async fn no_process_is_left_behind() {
                 drop(response);
                 let _ = lab.process.wait();
             }
-            // One that stands still when the lab is killed cannot see that; all others end by themselves.
-            let left = usize::from(end == "-KILL" && fault == "leader_paused");
-            let alive = || started.iter().copied().filter(|process| lives(*process)).collect::<Vec<_>>();
-            until("the end of its processes", async || alive().len() <= left).await;
-            for process in alive() {
-                let _ = Command::new("kill").args(["-KILL", &process.to_string()]).status();
-            }
+            until("the end of its processes", async || !started.iter().copied().any(lives)).await;
         }
     }
 }
