@@ -29,14 +29,15 @@ mod tell;
 mod watched;
 mod wire;
 
+use std::error::Error;
+use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Parser;
-use singleflight_redis::RedisBackend;
+use singleflight_redis::{ConnectError, RedisBackend};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -64,15 +65,21 @@ struct Args {
     longest: u64,
 }
 
-fn main() -> anyhow::Result<ExitCode> {
-    match std::env::var(worker::VARIABLE) {
-        Ok(task) => Ok(worker::run(&task)),
-        Err(_) => lab(Args::parse()).map(|()| ExitCode::SUCCESS),
+fn main() -> ExitCode {
+    if let Ok(task) = std::env::var(worker::VARIABLE) {
+        return worker::run(&task);
+    }
+    match lab(Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
     }
 }
 
 #[tokio::main]
-async fn lab(args: Args) -> anyhow::Result<()> {
+async fn lab(args: Args) -> Result<(), Box<dyn Error>> {
     let redis = match args.redis.filter(|url| !matches!(url.trim_end_matches(':'), "memory" | "noop")) {
         Some(url) => Some(reached(url).await?),
         None => None,
@@ -104,21 +111,22 @@ async fn told_to_stop() {
 }
 
 /// A server that is there: what is wrong with it is told at the start, in the words of the library.
-async fn reached(url: String) -> anyhow::Result<Arc<str>> {
+async fn reached(url: String) -> Result<Arc<str>, ConnectError> {
     drop(RedisBackend::builder(&url).connect().await?);
     Ok(url.into())
 }
 
 /// On loopback alone: whoever can reach the lab can make this machine work.
-async fn listen(port: Option<u16>) -> anyhow::Result<TcpListener> {
-    if let Some(port) = port {
+async fn listen(port: Option<u16>) -> Result<TcpListener, String> {
+    let bind = async |port| {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
-        return listener.with_context(|| format!("cannot listen on 127.0.0.1:{port}"));
-    }
-    match TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).await {
-        Ok(listener) => Ok(listener),
-        Err(_) => {
-            Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot listen on 127.0.0.1")?)
-        }
+        listener.map_err(|error| format!("cannot listen on 127.0.0.1:{port}: {error}"))
+    };
+    match port {
+        Some(port) => bind(port).await,
+        None => match bind(PORT).await {
+            Err(_) => bind(0).await,
+            listener => listener,
+        },
     }
 }

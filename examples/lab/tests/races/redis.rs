@@ -123,6 +123,6 @@ async fn a_server_that_is_not_there_is_told_of_at_the_start() {
         let lab = Command::new(env!("CARGO_BIN_EXE_lab")).args(["--port", "0", "--redis", url]).output();
         let lab = lab.expect("the lab can be started");
         let said = String::from_utf8_lossy(&lab.stderr).into_owned();
-        assert!(!lab.status.success() && said.contains(reason), "{said}");
+        assert!(!lab.status.success() && said.starts_with("error: ") && said.contains(reason), "{said}");
     }
 }
