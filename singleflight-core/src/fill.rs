@@ -35,6 +35,8 @@ pub(crate) struct Leader {
     pub(crate) lease: Option<Lease>,
     /// The copy that a failed refresh leaves.
     pub(crate) seen: Option<Found>,
+    /// Its caller has that copy already, and its task goes on alone.
+    pub(crate) answered: bool,
     pub(crate) began: Instant,
     frame: Arc<Frame>,
     pub(crate) scope: Scope,
@@ -63,6 +65,7 @@ impl Leader {
             lead: Some(lead),
             lease,
             seen,
+            answered: false,
             began: call.engine.clock.now(),
             frame: Arc::new(frame),
             scope: call.scope.clone(),
@@ -296,9 +299,11 @@ impl Leader {
         let failure = Failure { error, message: clip(&message).into() };
         self.fail(Failed { failure, kind: FlightErrorKind::LoadFailed });
         // A failed refresh leaves the copy, also for the one who tried.
-        let copy = self.seen.take().and_then(|found| {
+        let copy = self.seen.take().filter(|_| !self.answered).and_then(|found| {
+            let copy = typed.give(&*found.value)?;
+            self.site.count(Count::Stale);
             self.tell(&Event::Stale { age: found.age(&self.terms, self.engine.clock.now()) });
-            typed.give(&*found.value)
+            Some(copy)
         });
         scope.note(if copy.is_some() { CallOutcome::Stale } else { CallOutcome::Failed });
         copy.unwrap_or(result)

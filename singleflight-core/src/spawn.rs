@@ -42,6 +42,7 @@ impl<R: Send + 'static> Fill<'_, R> {
             }
             leader.scope.note(CallOutcome::Stale);
             // Its caller is answered: how the fill ends is not this call's outcome any more.
+            leader.answered = true;
             leader.scope.outcomes = None;
         }
         let fill = runtime.spawn(async move { Run::new(&plan, pin!(body), Some(leader)).await });

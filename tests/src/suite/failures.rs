@@ -152,6 +152,7 @@ async fn failed_refresh(harness: &dyn Harness, policy: singleflight_core::Policy
     source.fail(true);
     let tried = Instant::now();
     assert_eq!(a.call(policy, &source).await.unwrap(), 1, "the refresher's own caller");
+    assert_eq!(a.flights.statistics().total.stale, 1, "it is counted as one with a stale copy");
     assert_eq!(source.loads(), 2);
     while source.loads() == 2 {
         for process in [&a, &b] {

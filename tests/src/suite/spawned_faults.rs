@@ -219,6 +219,8 @@ pub async fn p15_a_failed_spawned_refresh_keeps_the_stale_copy(harness: &dyn Har
             pass(LEASE / 10).await;
         }
         assert_eq!(source.loads(), 1, "{fault:?}: not repeated for one lease TTL");
+        let stale = [&a, &b].map(|process| process.flights.statistics().total.stale);
+        assert_eq!(stale.iter().sum::<u64>(), 10, "{fault:?}: each answer is counted once");
         pass(LEASE).await;
         fault.set(&source, false);
         source.set(2);

@@ -1,0 +1,190 @@
+//! What goes out of the page and comes back: links, JSON, pictures, and what is refused.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::agree::assert_agrees;
+use crate::controls::{Page, totals};
+
+const SETTING: &str = "return [...document.querySelectorAll('#setting input, #setting select')].map((field) => \
+                       [field.id, field.type === 'checkbox' ? field.checked : field.value])";
+
+#[tokio::test]
+#[ignore = "needs Chromium and its driver"]
+async fn a_link_reproduces_the_setting() {
+    let page = Page::open().await;
+    page.browser.click("#compare").await;
+    page.set_all(
+        "a",
+        &[
+            ("callers", "77"),
+            ("load_spread", "30"),
+            ("lock_ttl_ms", "250"),
+            ("losers", "wait"),
+            ("early", "0.5"),
+        ],
+    )
+    .await;
+    page.set_all(
+        "b",
+        &[
+            ("keys", "3"),
+            ("spawn", "true"),
+            ("entry", "stale"),
+            ("fault", "failing_load"),
+            ("wait_ms", "400"),
+        ],
+    )
+    .await;
+    page.browser.type_into("#seed", "11").await;
+    let (setting, first) = (page.browser.run(SETTING).await, page.race().await);
+    let link = page.link().await;
+    assert!(link.len() < 250, "the link is compact: {link}");
+    page.browser.open(&link).await;
+    assert_eq!(page.browser.run(SETTING).await, setting, "{link}");
+    let second = page.race().await;
+    let begun = |lines: &[Value]| -> Vec<Value> {
+        lines.iter().filter(|line| line["kind"] == "begin").cloned().collect()
+    };
+    assert_eq!(begun(&first).len(), 2);
+    assert_eq!(begun(&first), begun(&second), "the same settings, and the same callers at the same times");
+    page.assert_quiet().await;
+}
+
+/// Waits for a file that the browser saves.
+async fn saved(page: &Page, extension: &str) -> PathBuf {
+    let begun = Instant::now();
+    loop {
+        let files = std::fs::read_dir(page.browser.downloads.path()).expect("the folder is there");
+        let mut paths = files.map(|file| file.expect("it can be read").path());
+        if let Some(path) = paths.find(|path| path.extension().is_some_and(|end| end == extension)) {
+            return path;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "no {extension} is saved");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium and its driver"]
+async fn a_race_is_saved_as_json_and_opened_again() {
+    let page = Page::open().await;
+    page.set_all("a", &[("callers", "30"), ("losers", "wait")]).await;
+    let lines = page.race().await;
+    page.browser.click("#save-json").await;
+    let path = saved(&page, "json").await;
+    let file: Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).expect("it can be read")).expect("it is JSON");
+    // Numbers as the browser reads them: `0.0` is `0` there.
+    let sent = "return races.at(-1).lines.trim().split('\\n').map((line) => JSON.parse(line))";
+    assert_eq!(file["events"], page.browser.run(sent).await, "all that was sent, as it was sent");
+    let link = page.link().await;
+
+    page.browser.open(&page.lab.url).await;
+    page.browser.give("#file", &path).await;
+    page.browser.until("return document.querySelectorAll('[data-readout]').length > 0").await;
+    assert_agrees(&page, &lines).await;
+    assert_eq!(page.link().await, link, "the setting comes with it");
+    assert_eq!(page.asked().await, 0, "nothing is run again");
+
+    let other = page.browser.downloads.path().join("other.txt");
+    std::fs::write(&other, "{}").expect("the folder can be written to");
+    page.browser.give("#file", &other).await;
+    page.browser.until("return document.getElementById('status').className === 'bad'").await;
+    assert!(
+        page.status().await.starts_with("other.txt is no race that was saved here"),
+        "{}",
+        page.status().await
+    );
+    page.assert_quiet().await;
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium and its driver"]
+async fn the_picture_is_saved_as_svg_that_stands_alone() {
+    let page = Page::open().await;
+    page.set_all("a", &[("callers", "30"), ("fault", "failing_load")]).await;
+    page.race().await;
+    page.browser.click("#save-svg").await;
+    let path = saved(&page, "svg").await;
+    let text = std::fs::read_to_string(&path).expect("it can be read");
+    assert!(text.len() < 200_000, "{} bytes", text.len());
+    assert!(!text.contains("var("), "colours are written out");
+    let lanes = "return document.querySelectorAll('.lane').length";
+    let on_page = page.browser.run(lanes).await;
+    page.assert_quiet().await;
+
+    page.browser.visit(&format!("file://{}", path.display())).await;
+    assert_eq!(
+        page.browser.run("return document.documentElement.nodeName").await,
+        "svg",
+        "it is well-formed"
+    );
+    assert_eq!(page.browser.run(lanes).await, on_page, "all lanes are in it");
+    assert_ne!(on_page, 0);
+    let styled = "return getComputedStyle(document.querySelector('.label')).fill";
+    assert_ne!(page.browser.text(styled).await, "rgb(0, 0, 0)", "its style is in it");
+    page.assert_quiet().await;
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium and its driver"]
+async fn bad_input_is_refused_at_its_field_with_the_servers_sentence() {
+    let page = Page::open().await;
+    page.browser.click("#compare").await;
+    page.set("a", "callers", "5000").await;
+    page.set("b", "load_ms", "soon").await;
+    let before = page.asked().await;
+    page.browser.click("#run").await;
+    page.browser.until(&format!("return races.length > {before} && races.at(-1).ended")).await;
+    let lines = page.browser.text("return races.at(-1).lines").await;
+    page.browser.until("return document.getElementById('status').className === 'bad'").await;
+    let refused: Value = serde_json::from_str(&lines).expect("the answer is JSON");
+    assert_eq!(page.status().await, refused["error"].as_str().unwrap_or_default());
+    let mistakes = refused["mistakes"].as_array().expect("a list of mistakes");
+    assert_eq!(mistakes.len(), 2, "{refused}");
+    for (mistake, field) in mistakes.iter().zip(["a-callers", "b-load_ms"]) {
+        let told = page
+            .browser
+            .text(&format!("return document.getElementById('{field}-mistake').textContent"))
+            .await;
+        assert_eq!(told, mistake["message"].as_str().unwrap_or_default());
+        let marked = page
+            .browser
+            .text(&format!("return document.getElementById('{field}').getAttribute('aria-invalid')"))
+            .await;
+        assert_eq!(marked, "true");
+    }
+    assert_eq!(page.browser.text("return document.activeElement.id").await, "a-callers");
+    // The browser itself says that an answer was not a good one, and the page nothing.
+    assert_eq!(page.browser.run("return wrong").await, json!([]));
+
+    // Mended, it runs.
+    page.set("a", "callers", "20").await;
+    page.set("b", "load_ms", "50").await;
+    let lines = page.race().await;
+    assert_eq!(totals(&lines, 0)["source_reads"], 1);
+    assert_eq!(page.browser.run("return document.querySelectorAll('[aria-invalid]').length").await, 0);
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium and its driver"]
+async fn a_link_that_makes_no_sense_is_refused_with_a_sentence() {
+    let page = Page::open().await;
+    for hash in
+        ["#a=callers:-1", "#seed=1&a=losers:%3Cb%3E", "#seed=x&a=", "#a=backend:memory,fault:plain_del"]
+    {
+        page.browser.open(&format!("{}/{hash}", page.lab.url)).await;
+        page.browser.click("#run").await;
+        page.browser.until("return document.getElementById('status').className === 'bad'").await;
+        assert!(page.status().await.len() > 15, "{hash}: {}", page.status().await);
+        assert_eq!(page.browser.run("return wrong").await, json!([]), "{hash}");
+        assert_eq!(
+            page.browser.run("return document.querySelectorAll('#setting b').length").await,
+            0,
+            "text stays text"
+        );
+    }
+}

@@ -1,0 +1,4 @@
+mod ends;
+mod faults;
+mod policies;
+mod redis;
