@@ -316,3 +316,24 @@ fn rows_of_failures_are_swept_with_the_entries() {
     assert!(!ward.has("k0", 10));
     assert_eq!(rows(&ward, 10), 0);
 }
+
+#[test]
+fn what_is_let_go_in_a_hold_is_dropped_when_the_outermost_ends() {
+    let value = Arc::new(());
+    let let_go = || {
+        let stamp = Stamp::new(KIND, 0, Duration::ZERO, Token::random());
+        drop(Stored::new(Payload::Value(value.clone()), stamp, Instant::now(), Instant::now()));
+    };
+    let held = || Arc::strong_count(&value) - 1;
+    let outer = Hold::begin();
+    let_go();
+    let inner = Hold::begin();
+    let_go();
+    drop(inner);
+    assert_eq!(held(), 2, "the outer one goes on");
+    drop(outer);
+    assert_eq!(held(), 0);
+    drop(Hold::begin());
+    let_go();
+    assert_eq!(held(), 0, "at once where nothing is held");
+}
