@@ -4,6 +4,9 @@
 #[doc = include_str!("../chapters/introduction.md")]
 pub mod introduction {}
 
+#[doc = include_str!("../chapters/lab.md")]
+pub mod lab {}
+
 #[doc = include_str!("../chapters/ttls.md")]
 pub mod ttls {}
 

@@ -32,11 +32,11 @@ export function bundle(unsorted, quantum, most) {
   return bundles.sort((a, b) => a.start - b.start || b.count - a.count || (a.end ?? Infinity) - (b.end ?? Infinity));
 }
 
-// Puts what overlaps into rows of its own; gives the number of rows.
-export function stack(items) {
+// Puts what overlaps by more than the slack into rows of its own; gives the number of rows.
+export function stack(items, slack = 0) {
   const ends = [];
   for (const item of [...items].sort((a, b) => a.start - b.start)) {
-    let row = ends.findIndex((end) => end <= item.start + 1e-6);
+    let row = ends.findIndex((end) => end <= item.start + slack + 1e-6);
     if (row < 0) row = ends.length;
     ends[row] = item.end ?? Infinity;
     item.row = row;

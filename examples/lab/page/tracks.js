@@ -62,7 +62,7 @@ function leaseBand(side, scale, lease, y, height) {
 
 function leases(side, scale, grants, y, height) {
   const bands = grants.map((lease) => ({ ...lease, end: lease.end, cut: lease.end ?? lease.until }));
-  const rows = stack(bands.map((band) => Object.assign(band, { shown: band.end, end: band.cut })));
+  const rows = stack(bands.map((band) => Object.assign(band, { shown: band.end, end: band.cut })), scale.time(2));
   const nodes = bands.map((band) => leaseBand(side, scale, Object.assign(band, { end: band.shown }), y + band.row * (height + 2), height));
   return { nodes, height: rows * (height + 2) };
 }

@@ -178,9 +178,10 @@ impl Browser {
         self.send("/actions", keyboard).await;
     }
 
-    /// The window as PNG, in base64.
-    pub(crate) async fn picture(&self) -> String {
-        let shot = self.tell("Page.captureScreenshot", json!({ "format": "png" })).await;
+    /// A part of the page as PNG, in base64.
+    pub(crate) async fn picture(&self, part: Value) -> String {
+        let wanted = json!({ "format": "png", "captureBeyondViewport": true, "clip": part });
+        let shot = self.tell("Page.captureScreenshot", wanted).await;
         shot["data"].as_str().expect("a picture is text").to_owned()
     }
 

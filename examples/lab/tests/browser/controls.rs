@@ -13,7 +13,12 @@ pub(crate) struct Page {
 
 impl Page {
     pub(crate) async fn open() -> Self {
-        let (lab, browser) = (Lab::start(), Browser::start().await);
+        Self::open_with(&[]).await
+    }
+
+    /// Of a lab that is started with these arguments.
+    pub(crate) async fn open_with(arguments: &[&str]) -> Self {
+        let (lab, browser) = (Lab::start(arguments), Browser::start().await);
         browser.open(&lab.url).await;
         Self { browser, lab }
     }

@@ -10,9 +10,10 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    pub(crate) fn start() -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_lab"))
             .args(["--port", "0"])
+            .args(arguments)
             .env_remove("SINGLEFLIGHT_BACKEND")
             .stdout(Stdio::piped())
             .spawn()

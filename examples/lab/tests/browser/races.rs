@@ -1,6 +1,7 @@
 //! Races with each policy and each fault, started by the page's controls.
 
 use serde_json::{Value, json};
+use singleflight_tests::server::Server;
 
 use crate::agree::{assert_agrees, assert_counted};
 use crate::controls::{Page, answered, totals};
@@ -116,6 +117,27 @@ async fn each_lesson_starts_at_once() {
         let marked =
             page.browser.text("return document.querySelector('.lesson[aria-current]').dataset.preset").await;
         assert_eq!(&marked, lesson);
+    }
+    page.assert_quiet().await;
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium and its driver"]
+async fn real_processes_on_a_server_are_raced_and_shown() {
+    let server = Server::start();
+    let page = Page::open_with(&["--redis", &server.url()]).await;
+    let calm = [
+        ("callers", "40"),
+        ("processes", "3"),
+        ("backend", "redis"),
+        ("load_ms", "400"),
+        ("lock_ttl_ms", "500"),
+    ];
+    page.set_all("a", &calm).await;
+    for (fault, reads) in [("none", 1), ("leader_killed", 2), ("leader_paused", 2)] {
+        page.set("a", "fault", fault).await;
+        let lines = race(&page).await;
+        assert_eq!(totals(&lines, 0)["source_reads"], reads, "{fault}: {}", totals(&lines, 0));
     }
     page.assert_quiet().await;
 }
