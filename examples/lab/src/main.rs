@@ -48,6 +48,9 @@ use crate::race::Course;
 /// The port that is taken where none is asked for, if nobody else has it.
 const PORT: u16 = 7878;
 
+/// How long answers that have begun may take once the lab is told to stop.
+const DRAIN: Duration = Duration::from_secs(5);
+
 /// Shows a cache stampede as it happens, on a page for this machine alone.
 #[derive(Debug, Parser)]
 #[command(version)]
@@ -89,11 +92,16 @@ async fn lab(args: Args) -> Result<(), Box<dyn Error>> {
     let ending = watch::Sender::new(false);
     let longest = Duration::from_secs(args.longest);
     let course = Course { redis, longest, ending: ending.subscribe() };
+    let mut ended = ending.subscribe();
     let served = axum::serve(listener, server::routes(course)).with_graceful_shutdown(async move {
         told_to_stop().await;
         ending.send_replace(true);
     });
-    Ok(served.await?)
+    tokio::select! {
+        served = served => Ok(served?),
+        // Who has begun to ask and does not go on, or does not read, is not waited for.
+        () = async { let _ = ended.wait_for(|ended| *ended).await; tokio::time::sleep(DRAIN).await } => Ok(()),
+    }
 }
 
 /// Waits until the lab is told to stop: by a terminal, or by whoever runs it.

@@ -94,10 +94,12 @@ fn losers() -> Vec<Preset> {
             "early",
             "Refreshed before it is stale",
             "With early refresh some caller reloads the value shortly before its soft TTL ends, the sooner the longer loads \
-             take: here nobody gets a stale copy, or waits.",
+             take: here nobody gets a stale copy. With `spawn`, as on both sides, nobody waits for a refresh either.",
             [
-                json!({ "entry": "fresh", "arrivals_ms": 3000, "backend": "shared", "load_ms": 200 }),
-                json!({ "entry": "fresh", "arrivals_ms": 3000, "backend": "shared", "load_ms": 200, "early": 1 }),
+                json!({ "entry": "fresh", "arrivals_ms": 3000, "backend": "shared", "load_ms": 200, "spawn": true }),
+                json!({
+                    "entry": "fresh", "arrivals_ms": 3000, "backend": "shared", "load_ms": 200, "spawn": true, "early": 1,
+                }),
             ],
         ),
         preset(
@@ -126,7 +128,7 @@ fn leases() -> Vec<Preset> {
             "release",
             "Release by token, or by plain DEL",
             "A leader stands still until its lease is over and another process loads. Then it gives back \"its\" lease: by \
-             token nothing happens; by plain DEL the second one's lease is deleted, and a third process loads beside it.",
+             token nothing happens; by plain DEL the second one's lease is deleted, and one more process loads beside it.",
             [pause("leader_paused"), pause("plain_del")],
         ),
         preset(
@@ -183,8 +185,8 @@ fn faults() -> Vec<Preset> {
         preset(
             "outage",
             "The store goes away",
-            "While it is away each process goes on by itself, with one load for each key and second at most. When it is \
-             back they meet there again.",
+            "While it is away each process goes on by itself, and keeps what it loads for as long as it is fresh, a second \
+             at most. When the store is back they meet there again.",
             [
                 json!({
                     "fault": "backend_stopped", "backend": "shared", "processes": 4, "arrivals_ms": 3000,

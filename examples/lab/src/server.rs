@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
@@ -39,10 +39,14 @@ pub(crate) fn routes(course: Course) -> Router {
         .with_state(lab)
 }
 
-/// Refuses what does not call this machine by a name of its own: a page from elsewhere may have had its name made to
-/// mean this machine.
+/// Refuses what does not call this machine by a name of its own, and what a page from elsewhere asks for: that page may
+/// have had its name made to mean this machine.
 async fn for_this_machine(request: Request, next: Next) -> Response {
-    if !is_loopback(request.headers()) {
+    let headers = request.headers();
+    let mut hosts = headers.get_all(HOST).iter();
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let called = hosts.next().is_some_and(is_loopback) && hosts.all(is_loopback);
+    if !called || !origins.all(is_from_here) {
         return refuse(StatusCode::FORBIDDEN, "the lab answers to 127.0.0.1, [::1] and localhost alone");
     }
     let mut response = next.run(request).await;
@@ -53,8 +57,16 @@ async fn for_this_machine(request: Request, next: Next) -> Response {
     response
 }
 
-fn is_loopback(headers: &HeaderMap) -> bool {
-    let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
+fn is_loopback(host: &HeaderValue) -> bool {
+    host.to_str().is_ok_and(|host| names_this_machine(&host.to_ascii_lowercase()))
+}
+
+fn is_from_here(origin: &HeaderValue) -> bool {
+    let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
+    origin.is_some_and(names_this_machine)
+}
+
+fn names_this_machine(host: &str) -> bool {
     // What comes after the last colon is a port, unless that colon is part of an address in brackets.
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -87,7 +99,7 @@ async fn describe(State(lab): State<Lab>) -> Json<Value> {
 async fn race(State(lab): State<Lab>, headers: HeaderMap, body: Bytes) -> Response {
     // A form on another page could send any other type without asking first.
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if kind.split(';').next() != Some("application/json") {
+    if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
         return refuse(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "a race is asked for with the type application/json",

@@ -165,6 +165,15 @@ async fn only_this_machine_is_answered_and_only_by_its_own_names() {
         by_hand(&lab, "lab.example.org", "GET", "", "").1.contains("127.0.0.1, [::1] and localhost alone")
     );
     assert_eq!(by_hand(&lab, "lab.example.org", "POST", "application/json", "{}").0, 403);
+    // A page from elsewhere, which a browser names, and names that the first of two hides.
+    for (name, more) in
+        [("Origin", "http://lab.example.org"), ("Origin", "null"), ("Host", "lab.example.org")]
+    {
+        let host = format!("localhost\r\n{name}: {more}");
+        assert_eq!(by_hand(&lab, &host, "POST", "application/json", "{}").0, 403, "{name}: {more}");
+    }
+    let own = format!("LOCALHOST\r\nOrigin: http://localhost:{port}");
+    assert_eq!(by_hand(&lab, &own, "GET", "", "").0, 200, "its own page");
     // Who else is on the network finds nobody: the address that it listens on is 127.0.0.1, as the kernel writes it.
     let port = port.parse::<u16>().expect("a port");
     let sockets = std::fs::read_to_string("/proc/net/tcp").expect("Linux");

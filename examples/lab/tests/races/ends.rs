@@ -1,5 +1,8 @@
 //! How races end, and what is left of them.
 
+use std::io::Write;
+use std::net::TcpStream;
+
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -43,6 +46,21 @@ async fn a_race_ends_at_its_limit_and_whoever_waits_is_let_go() {
     assert_eq!(race.what(0, "fault", "the race has reached its limit").len(), 1);
     assert_eq!(race.total(0, "source_reads"), race.total(0, "dropped_loads"));
     until("the end of its threads", async || threads(&lab) == 0).await;
+}
+
+#[tokio::test]
+async fn the_lab_ends_though_someone_has_begun_to_ask_and_does_not_go_on() {
+    let mut lab = Lab::start(&[]);
+    let mut half = TcpStream::connect(&lab.address).expect("the lab can be dialled");
+    half.write_all(b"POST /api/race HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+        .expect("it listens");
+    // Answered after the half has been taken in, since connections are taken in one after the other.
+    assert_eq!(lab.running().await, 0);
+    let id = lab.process.id().to_string();
+    let killed = std::process::Command::new("kill").args(["-INT", &id]).status();
+    assert!(killed.expect("`kill` can be run").success());
+    assert!(lab.process.wait().expect("it can be waited for").success());
+    drop(half);
 }
 
 #[tokio::test]
