@@ -1,7 +1,7 @@
 // The picture of a race: both sides under one time axis.
 import { h, s } from "./dom.js";
 import { callers } from "./callers.js";
-import { spoken } from "./fields.js";
+import { FIELDS, inWords } from "./fields.js";
 import { shape } from "./marks.js";
 import { exactly, ms, Scale } from "./scale.js";
 import { text, tracks } from "./tracks.js";
@@ -9,16 +9,17 @@ import { text, tracks } from "./tracks.js";
 const NARROW = 560;
 const EMPTY = 120;
 
-// What is told of a side in its heading.
-export function heading(setting) {
+const ALWAYS = ["callers", "load_ms"];
+
+// What is told of a side in its heading: its callers, its load, and all that the other side has otherwise; alone, or where nothing
+// differs, what matters most.
+function heading(setting, other) {
   if (!setting) return "";
-  const { callers, processes, keys, backend, fault, load_ms, losers } = setting;
-  const parts = [`${callers} callers`];
-  if (processes > 1) parts.push(`${processes} processes`);
-  if (keys > 1) parts.push(`${keys} keys`);
-  parts.push(`load ${ms(load_ms)}`, `backend ${backend}`, `losers ${losers}`);
-  if (fault && fault !== "none") parts.push(`fault ${spoken(fault)}`);
-  return parts.join(" · ");
+  const differing = other ? FIELDS.filter(({ name }) => setting[name] !== other[name]) : [];
+  const { processes, keys, fault } = setting;
+  const most = { processes: processes > 1, keys: keys > 1, backend: true, losers: true, fault: fault && fault !== "none" };
+  const told = (field) => ALWAYS.includes(field.name) || (differing.length ? differing.includes(field) : most[field.name]);
+  return FIELDS.filter(told).map((field) => inWords(field, setting[field.name])).join(" · ");
 }
 
 function axis(scale, y, height) {
@@ -133,7 +134,7 @@ export class Timeline {
   side(side, index, { scale, y, width, narrow, content, fixed }) {
     const name = this.race.sides.length > 1 ? `${"AB"[index]}  ` : "";
     fixed.append(s("path", { d: `M0 ${y} H${width}`, class: "rule" }));
-    const told = lines(heading(side.setting), Math.floor((width - 20) / 6.6) - name.length);
+    const told = lines(heading(side.setting, this.race.sides[1 - index]?.setting), Math.floor((width - 20) / 6.6) - name.length);
     fixed.append(s("text", { class: "heading" }, told.map((line, i) => s("tspan", { x: 0, y: y + 19 + i * 17 }, i === 0 ? s("tspan", { class: "letter" }, name) : null, line))));
     const raised = flags(side, scale);
     const top = y + 34 + (told.length - 1) * 17 + flagRows(raised) * 15;

@@ -12,3 +12,4 @@ mod looks;
 mod pictures;
 mod races;
 mod reach;
+mod verdict;
