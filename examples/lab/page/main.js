@@ -85,10 +85,13 @@ class Page {
     byId("stage").scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }
 
+  // Run and Cancel take turns; what is disabled loses the focus, so it goes to the other.
   busy(running) {
     this.running = running;
-    byId("run").disabled = running !== null;
-    byId("cancel").disabled = running === null;
+    const [off, on] = (running ? ["run", "cancel"] : ["cancel", "run"]).map(byId);
+    on.disabled = false;
+    if (document.activeElement === off) on.focus();
+    off.disabled = true;
     for (const id of ["save-svg", "save-json"]) byId(id).disabled = running !== null || this.shown === null;
   }
 
@@ -98,21 +101,29 @@ class Page {
     const setting = this.form.read();
     const race = new Race(setting.seed, setting.sides);
     const running = new AbortController();
-    this.shown = null;
     this.busy(running);
     this.say("The race runs …");
-    this.stage.begin(race);
     try {
-      await api.race(setting, running.signal, (event) => race.take(event));
+      await api.race(setting, running.signal, (event) => {
+        if (running !== this.running) return;
+        // Until it begins, and for good where it is refused, the last one stays.
+        if (race.events.length === 0) this.begin(race);
+        race.take(event);
+      });
       if (running !== this.running) return;
       this.show(race);
     } catch (error) {
       if (running !== this.running) return;
-      this.stage.stop();
+      if (race.events.length > 0) this.stage.stop();
       if (error.name === "AbortError") this.say("Cancelled.");
       else this.refused(error);
     }
     this.busy(null);
+  }
+
+  begin(race) {
+    this.shown = null;
+    this.stage.begin(race);
   }
 
   refused(error) {

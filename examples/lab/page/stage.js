@@ -23,10 +23,8 @@ export class Stage {
     this.drawn = 0;
     this.began = null;
     byId("figure").setAttribute("aria-busy", "true");
-    byId("story").replaceChildren();
-    byId("now").textContent = "";
-    readouts(byId("readouts"), { sides: [{ totals: null }] });
-    this.timeline.race = race;
+    for (const id of ["story", "story-count", "now", "answers", "readouts"]) byId(id).replaceChildren();
+    this.timeline.begin(race);
     this.tick();
   }
 
@@ -62,8 +60,7 @@ export class Stage {
   stop() {
     cancelAnimationFrame(this.frame);
     byId("figure").removeAttribute("aria-busy");
-    if (this.race?.events.length) this.timeline.draw(this.race.last);
-    else byId("figure").replaceChildren(empty());
+    this.timeline.draw(this.race.last);
     this.race = null;
   }
 

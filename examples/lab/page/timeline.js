@@ -97,9 +97,14 @@ export class Timeline {
     }).observe(figure);
   }
 
-  show(race) {
+  // A race that is to be drawn as it runs: whole, wherever a replay of another had stopped.
+  begin(race) {
     this.race = race;
     this.at = null;
+  }
+
+  show(race) {
+    this.begin(race);
     this.draw();
   }
 

@@ -133,6 +133,11 @@ async fn the_picture_is_saved_as_svg_that_stands_alone() {
 #[ignore = "needs Chromium and its driver"]
 async fn bad_input_is_refused_at_its_field_with_the_servers_sentence() {
     let page = Page::open().await;
+    page.set("a", "callers", "20").await;
+    page.race().await;
+    let shown = "return [...document.querySelectorAll('.timeline .lane, #readouts td, #story li')].map((shown) => shown.textContent)";
+    let kept = page.browser.run(shown).await;
+    assert_ne!(kept, json!([]));
     page.browser.click("#compare").await;
     page.set("a", "callers", "5000").await;
     page.set("b", "load_ms", "soon").await;
@@ -158,6 +163,7 @@ async fn bad_input_is_refused_at_its_field_with_the_servers_sentence() {
         assert_eq!(marked, "true");
     }
     assert_eq!(page.browser.text("return document.activeElement.id").await, "a-callers");
+    assert_eq!(page.browser.run(shown).await, kept, "the last race stays");
     // The browser itself says that an answer was not a good one, and the page nothing.
     assert_eq!(page.browser.run("return wrong").await, json!([]));
 
