@@ -75,12 +75,13 @@ function statistics(totals) {
         totals.map((t, side) => h("td", { "data-stat": name, "data-side": side }, typeof t.stats?.[name] === "number" ? count(t.stats[name]) : String(t.stats?.[name] ?? "–"))))))));
 }
 
-// How the callers were answered: the legend of the timeline, with numbers.
-export function answers(race) {
+// How the callers were answered by the time `t`: the legend of the timeline, with numbers.
+export function answers(race, t = Infinity) {
+  const by = (time) => time !== null && time <= t;
   const sides = race.sides.map((side) => {
     const counts = {};
     for (const call of side.calls.values()) {
-      const how = call.how ?? (call.arrived === null ? null : "pending");
+      const how = by(call.answered) ? call.how : by(call.arrived) ? "pending" : null;
       if (how) counts[how] = (counts[how] ?? 0) + 1;
     }
     return counts;

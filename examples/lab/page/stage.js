@@ -12,7 +12,7 @@ export class Stage {
     this.say = say;
     this.race = null;
     this.timeline = new Timeline(byId("figure"));
-    this.replay = new Replay((t) => this.timeline.seek(t), (t, aloud) => this.tell(t, aloud));
+    this.replay = new Replay((t) => this.seek(t), (t, aloud) => this.tell(t, aloud));
     byId("figure").replaceChildren(empty());
   }
 
@@ -50,14 +50,20 @@ export class Stage {
     this.race = race;
     byId("figure").removeAttribute("aria-busy");
     this.timeline.show(race);
-    byId("answers").replaceChildren(answers(race));
     readouts(byId("readouts"), race);
     this.replay.set(race);
     this.list();
   }
 
-  // Keeps what is known of a race that was cancelled or broke off.
+  // Shows what was known at `t`; all of it where `t` is null.
+  seek(t) {
+    this.timeline.seek(t);
+    byId("answers").replaceChildren(answers(this.race, t ?? Infinity));
+  }
+
+  // Keeps what is known of a race that was cancelled or broke off, where one had begun.
   stop() {
+    if (!this.race || this.race.ended) return;
     cancelAnimationFrame(this.frame);
     byId("figure").removeAttribute("aria-busy");
     this.timeline.draw(this.race.last);

@@ -2,12 +2,13 @@
 import { h, s } from "./dom.js";
 import { callers } from "./callers.js";
 import { FIELDS, inWords } from "./fields.js";
-import { shape } from "./marks.js";
+import { later, shape } from "./marks.js";
 import { exactly, ms, Scale } from "./scale.js";
 import { text, tracks } from "./tracks.js";
 
 const NARROW = 560;
 const EMPTY = 120;
+const FLAG_CHAR = 7.4;
 
 const ALWAYS = ["callers", "load_ms"];
 
@@ -33,6 +34,13 @@ function axis(scale, y, height) {
   }));
 }
 
+// As much of it as fits; the rest is in the title, and in the list of moments.
+function shortened(words, more, fits) {
+  if (words.length + more.length <= fits) return words + more;
+  const cut = words.slice(0, Math.max(fits - more.length - 1, 1));
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), 0)) || cut}…${more}`;
+}
+
 // What happens at about the same time is one flag, with the number of the others.
 function flags(side, scale) {
   const flags = [];
@@ -45,8 +53,9 @@ function flags(side, scale) {
   let row = 0;
   for (const flag of flags) {
     const x = scale.x(flag.t);
-    flag.words = flag.all[0].what + (flag.all.length > 1 ? ` (and ${flag.all.length - 1} more)` : "");
-    const wide = flag.words.length * 6.6 + 20;
+    const more = flag.all.length > 1 ? ` (and ${flag.all.length - 1} more)` : "";
+    flag.words = shortened(flag.all[0].what, more, Math.floor((scale.right - 20) / FLAG_CHAR));
+    const wide = flag.words.length * FLAG_CHAR + 20;
     flag.left = x + wide > scale.right;
     // Where neither side has room, as far right as it goes.
     flag.at = flag.left ? (x < wide ? null : x - 6) : x + 11;
@@ -64,10 +73,11 @@ function faults(flags, scale, top, bottom) {
   return flags.map((flag) => {
     const x = scale.x(flag.t);
     const y = top - 7 - flag.row * 14;
-    return s("g", { class: "fault" }, s("title", null, flag.all.map((fault) => `${exactly(fault.t)}: ${fault.what}`).join("\n")),
+    const node = s("g", { class: "fault" }, s("title", null, flag.all.map((fault) => `${exactly(fault.t)}: ${fault.what}`).join("\n")),
       flag.all.map((fault) => s("path", { d: `M${scale.x(fault.t).toFixed(1)} ${y} V${bottom}`, class: "line" })),
       s("g", { transform: `translate(${x.toFixed(1)} ${y})` }, shape("flag")),
       text(flag.at ?? flag.start, y + 4, flag.words, { "text-anchor": flag.left && flag.at !== null ? "end" : undefined }));
+    return later(node, flag.t);
   });
 }
 
@@ -123,20 +133,22 @@ export class Timeline {
     this.live = live;
     const content = s("g", { "clip-path": "url(#until-now)" });
     const fixed = s("g", { class: "labels" });
+    const words = s("g");
     let y = 30;
     this.race.sides.forEach((side, index) => {
-      y = this.side(side, index, { scale, y, width, narrow, content, fixed });
+      y = this.side(side, index, { scale, y, width, narrow, content, words, fixed });
     });
     const height = Math.ceil(y);
     this.until = s("rect", { x: 0, y: 0, width, height });
     this.cursor = s("path", { class: "cursor", d: `M0 20 V${height}` });
     const svg = s("svg", { class: "timeline", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Timeline of the race; the list “What happened” tells the same in words" },
-      s("defs", null, s("clipPath", { id: "until-now" }, this.until)), axis(scale, 14, height), fixed, content, this.cursor);
+      s("defs", null, s("clipPath", { id: "until-now" }, this.until)), axis(scale, 14, height), fixed, content, words, this.cursor);
+    this.parts = [...svg.querySelectorAll("*")].filter((node) => node.asOf);
     this.figure.replaceChildren(svg);
     this.seek(this.at);
   }
 
-  side(side, index, { scale, y, width, narrow, content, fixed }) {
+  side(side, index, { scale, y, width, narrow, content, words, fixed }) {
     const name = this.race.sides.length > 1 ? `${"AB"[index]}  ` : "";
     fixed.append(s("path", { d: `M0 ${y} H${width}`, class: "rule" }));
     const told = lines(heading(side.setting, this.race.sides[1 - index]?.setting), Math.floor((width - 20) / 6.6) - name.length);
@@ -146,7 +158,8 @@ export class Timeline {
     const rows = tracks(side, scale, top);
     const lanes = callers(side, scale, top + rows.height + 6, scale.right);
     const bottom = top + rows.height + lanes.height + 10;
-    content.append(...[rows.nodes, lanes.nodes, faults(raised, scale, top, bottom - 6)].flat(Infinity));
+    content.append(...[rows.nodes, lanes.nodes].flat(Infinity));
+    words.append(...lanes.words, ...faults(raised, scale, top, bottom - 6));
     for (const label of [...rows.labels, ...lanes.labels]) {
       fixed.append(text(label.x ?? 0, label.y, label.words, { class: `label label-${label.name}` }));
       if (label.small && !narrow) fixed.append(text(scale.left - 10, label.y, label.small, { class: "small", "text-anchor": "end" }));
@@ -159,6 +172,7 @@ export class Timeline {
     this.at = t;
     if (!this.until) return;
     const x = t === null ? this.scale.right + 40 : this.scale.x(t);
+    for (const node of this.parts) node.asOf(t ?? Infinity);
     this.until.setAttribute("width", Math.max(x, 0).toFixed(2));
     this.cursor.setAttribute("transform", `translate(${x.toFixed(2)} 0)`);
     this.cursor.classList.toggle("off", t === null);
