@@ -148,7 +148,7 @@ class Page {
     input.value = "";
     if (!file) return;
     try {
-      const race = await save.open(file);
+      const race = await save.open(file, this.lab);
       this.running?.abort();
       this.form.set({ seed: race.seed, sides: race.sides.map((side) => ({ ...this.defaults, ...side.setting })) });
       this.changed();

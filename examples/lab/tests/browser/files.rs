@@ -103,6 +103,45 @@ async fn a_race_is_saved_as_json_and_opened_again() {
 
 #[tokio::test]
 #[ignore = "needs Chromium and its driver"]
+async fn a_file_that_cannot_be_shown_is_refused_with_a_sentence() {
+    let page = Page::open().await;
+    page.set_all("a", &[("callers", "30"), ("entry", "stale")]).await;
+    let lines = page.race().await;
+    let shown = "return document.querySelector('.timeline').outerHTML";
+    let kept = page.browser.text(shown).await;
+    let at = |kind: &str| lines.iter().position(|line| line["kind"] == kind).expect("there is one");
+    let setting = lines[at("begin")]["setting"].clone();
+    let good = json!({ "lab": 1, "seed": 1, "sides": [setting], "events": lines });
+    let mistakes = [
+        (format!("/events/{}/setting/keys", at("begin")), json!(1e9)),
+        (format!("/events/{}/calls", at("begin")), json!({})),
+        (format!("/events/{}/t", at("arrive")), json!("soon")),
+        (format!("/events/{}/side", at("arrive")), json!(7)),
+        (format!("/events/{}/kind", at("load")), json!("take")),
+        (format!("/events/{}/how", at("answer")), json!("somehow")),
+        (format!("/events/{}/latency_ms/max", at("totals")), json!("fast")),
+        (format!("/events/{}", at("answer")), Value::Null),
+        ("/sides/0/load_ms".to_owned(), json!("long")),
+        ("/sides/0".to_owned(), json!(5)),
+        ("/seed".to_owned(), json!(1_u64 << 60)),
+    ];
+    for (place, mistake) in mistakes {
+        let mut bad = good.clone();
+        *bad.pointer_mut(&place).unwrap_or_else(|| panic!("{place} is not there")) = mistake;
+        let path = page.browser.downloads.path().join("bad.txt");
+        std::fs::write(&path, bad.to_string()).expect("the folder can be written to");
+        page.browser.run("document.getElementById('status').replaceChildren()").await;
+        page.browser.give("#file", &path).await;
+        page.browser.until("return document.getElementById('status').textContent !== ''").await;
+        let said = page.status().await;
+        assert!(said.starts_with("bad.txt is no race that can be shown: "), "{place}: {said}");
+        assert_eq!(page.browser.text(shown).await, kept, "{place}: what was shown stays");
+    }
+    page.assert_quiet().await;
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium and its driver"]
 async fn the_picture_is_saved_as_svg_that_stands_alone() {
     let page = Page::open().await;
     page.set_all("a", &[("callers", "30"), ("fault", "failing_load")]).await;
