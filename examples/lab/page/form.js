@@ -83,8 +83,14 @@ export class Form {
 
   read() {
     const typed = byId("seed").value.trim();
-    const seed = typed === "" ? 1 : Number.isFinite(Number(typed)) ? Number(typed) : typed;
+    const seed = typed === "" ? 1 : Number.isSafeInteger(Number(typed)) ? Number(typed) : typed;
     return { seed, sides: this.compare.checked ? [this.side("a"), this.side("b")] : [this.side("a")] };
+  }
+
+  // What the server would not hear of as it was typed: scripts have no greater whole numbers.
+  mistakes({ seed }) {
+    if (typeof seed !== "string" || !/^\d+$/.test(seed)) return [];
+    return [{ field: "seed", message: `seed must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}; this is ${seed}` }];
   }
 
   set({ seed, sides }) {

@@ -53,7 +53,8 @@ class Page {
     if (location.hash === this.hash) return;
     this.form.set(setting);
     choose(byId("lessons"), byId("about"), null);
-    this.say("The setting of the link is filled in. Run it to see it.");
+    if (setting.mistakes.length) this.say(`The link cannot be read in full: ${setting.mistakes.join("; ")}. The rest of it is filled in.`, "bad");
+    else this.say("The setting of the link is filled in. Run it to see it.");
   }
 
   link() {
@@ -99,6 +100,11 @@ class Page {
     this.form.clear();
     this.link();
     const setting = this.form.read();
+    const mistakes = this.form.mistakes(setting);
+    if (mistakes.length) {
+      this.refused(new api.Refusal(mistakes[0].message, mistakes));
+      return;
+    }
     const race = new Race(setting.seed, setting.sides);
     const running = new AbortController();
     this.busy(running);

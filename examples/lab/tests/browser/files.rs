@@ -225,6 +225,7 @@ async fn a_link_that_makes_no_sense_is_refused_with_a_sentence() {
         page.browser.click("#run").await;
         page.browser.until("return document.getElementById('status').className === 'bad'").await;
         assert!(page.status().await.len() > 15, "{hash}: {}", page.status().await);
+        assert!(!page.status().await.starts_with("The link"), "the server judges it: {hash}");
         assert_eq!(page.browser.run("return wrong").await, json!([]), "{hash}");
         assert_eq!(
             page.browser.run("return document.querySelectorAll('#setting b').length").await,
@@ -232,4 +233,43 @@ async fn a_link_that_makes_no_sense_is_refused_with_a_sentence() {
             "text stays text"
         );
     }
+    // What cannot be put into the controls is told before it is run.
+    for (hash, told) in [
+        ("#a=zzz:4", "a setting has no “zzz”"),
+        ("#a=%", "a setting has no “%”"),
+        ("#a=callers:", "“callers” has no value that can be read"),
+        ("#a=callers:%E0", "“callers” has no value that can be read"),
+        ("#a=callers:20,callers:30", "“callers” is said twice of one side"),
+        ("#a=callers:20&a=callers:30", "“a=” is there twice"),
+        ("#a=spawn:perhaps", "“spawn” must be true or false; this is perhaps"),
+        ("#seed=&a=", "“seed” has no value that can be read"),
+        ("#speed=7&a=", "a link has no “speed”"),
+        ("#seed=7", "the first side, “a=”, is missing"),
+    ] {
+        page.browser.open(&format!("{}/{hash}", page.lab.url)).await;
+        let said = format!("The link cannot be read in full: {told}. The rest of it is filled in.");
+        assert_eq!(page.status().await, said, "{hash}");
+        assert_eq!(page.browser.text("return document.getElementById('status').className").await, "bad");
+        assert_eq!(page.browser.run("return wrong").await, json!([]), "{hash}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium and its driver"]
+async fn a_seed_that_would_not_be_kept_is_refused() {
+    let page = Page::open().await;
+    page.set_all("a", &[("callers", "5"), ("load_ms", "10")]).await;
+    page.browser.type_into("#seed", "9007199254740993").await;
+    page.browser.click("#run").await;
+    page.browser.until("return document.getElementById('status').className === 'bad'").await;
+    let told = "seed must be a whole number from 0 to 9007199254740991; this is 9007199254740993";
+    assert_eq!(page.status().await, told);
+    assert_eq!(page.browser.text("return document.getElementById('seed-mistake').textContent").await, told);
+    assert_eq!(page.asked().await, 0);
+    page.browser.open(&page.link().await).await;
+    assert_eq!(page.browser.text("return document.getElementById('seed').value").await, "9007199254740993");
+    page.browser.type_into("#seed", "9007199254740991").await;
+    let lines = page.race().await;
+    assert_eq!(lines[0]["seed"], 9_007_199_254_740_991_u64);
+    page.assert_quiet().await;
 }
