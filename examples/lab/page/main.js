@@ -80,6 +80,7 @@ class Page {
 
   lesson(preset) {
     this.running?.abort();
+    this.stage.stop();
     this.form.set({ seed: preset.seed ?? 1, sides: preset.sides.filter(Boolean).map((setting) => ({ ...this.defaults, ...setting })) });
     choose(byId("lessons"), byId("about"), preset);
     this.run();
@@ -120,7 +121,7 @@ class Page {
       this.show(race);
     } catch (error) {
       if (running !== this.running) return;
-      if (race.events.length > 0) this.stage.stop();
+      this.stage.stop();
       if (error.name === "AbortError") this.say("Cancelled.");
       else this.refused(error);
     }

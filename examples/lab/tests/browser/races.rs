@@ -190,3 +190,18 @@ async fn a_race_is_seen_while_it_runs_and_can_be_cancelled() {
     race(&page).await;
     page.assert_quiet().await;
 }
+
+#[tokio::test]
+#[ignore = "needs Chromium and its driver"]
+async fn a_lesson_that_is_refused_still_ends_the_race_before_it() {
+    let page = Page::open().await;
+    page.set_all("a", &[("callers", "50"), ("load_ms", "5000")]).await;
+    page.browser.click("#run").await;
+    page.browser.until("return document.querySelectorAll('.timeline .lane').length > 0").await;
+    page.browser.run("window.fetch = async () => new Response('too many races', { status: 429 })").await;
+    page.browser.click("[data-preset='herd']").await;
+    page.browser.until("return document.getElementById('status').className === 'bad'").await;
+    assert_eq!(page.status().await, "too many races");
+    assert_eq!(page.browser.run("return document.getElementById('figure').ariaBusy").await, Value::Null);
+    page.assert_quiet().await;
+}
