@@ -4,6 +4,7 @@ import { FIELDS, GROUPS, spoken } from "./fields.js";
 
 const SIDES = ["a", "b"];
 const id = (side, name) => `${side}-${name}`;
+const unitOf = ({ unit }) => (unit ? ` in ${unit === "%" ? "percent" : "milliseconds"}` : "");
 
 function select(field, lab) {
   return h("select", null, lab.choices[field.name].map(({ value }) => {
@@ -18,7 +19,6 @@ function control(field, side, lab) {
     : field.choice ? select(field, lab)
     : h("input", { type: "text", inputmode: field.decimal ? "decimal" : "numeric", autocomplete: "off", spellcheck: "false", placeholder: field.unless });
   for (const [name, value] of Object.entries(shared)) input.setAttribute(name, value);
-  if (side === "b") input.setAttribute("aria-label", `${field.label}, side B`);
   const range = lab.bounds[field.name];
   const bounds = range?.max === undefined ? "" : `${range.min.toLocaleString("en-GB")} to ${range.max.toLocaleString("en-GB")}${field.unit ? ` ${field.unit}` : ""}`;
   const choice = field.choice ? h("p", { class: "hint choice", id: `${shared.id}-choice` }) : null;
@@ -33,7 +33,7 @@ function control(field, side, lab) {
 
 function row(field, lab) {
   return h("div", { class: `field`, "data-field": field.name },
-    h("label", { for: id("a", field.name) }, field.label, field.unit ? h("span", { class: "hidden" }, ` in ${field.unit === "%" ? "percent" : "milliseconds"}`) : null),
+    h("label", { for: id("a", field.name) }, field.label, field.unit ? h("span", { class: "hidden" }, unitOf(field)) : null),
     h("div", { class: "pair" }, SIDES.map((side) => control(field, side, lab))),
     field.hint ? h("p", { class: "hint", id: `hint-${field.name}` }, field.hint) : null);
 }
@@ -83,8 +83,14 @@ export class Form {
 
   read() {
     const typed = byId("seed").value.trim();
-    const seed = typed === "" ? 1 : Number.isFinite(Number(typed)) ? Number(typed) : typed;
+    const seed = typed === "" ? 1 : Number.isSafeInteger(Number(typed)) ? Number(typed) : typed;
     return { seed, sides: this.compare.checked ? [this.side("a"), this.side("b")] : [this.side("a")] };
+  }
+
+  // What the server would not hear of as it was typed: scripts have no greater whole numbers.
+  mistakes({ seed }) {
+    if (typeof seed !== "string" || !/^\d+$/.test(seed)) return [];
+    return [{ field: "seed", message: `seed must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}; this is ${seed}` }];
   }
 
   set({ seed, sides }) {
@@ -105,6 +111,10 @@ export class Form {
     }
     const two = this.compare.checked;
     document.body.classList.toggle("two", two);
+    // Alone a field is called as its label is; beside another, with its side, too.
+    for (const field of FIELDS) {
+      for (const side of SIDES) byId(id(side, field.name)).setAttribute("aria-label", `${field.label}${unitOf(field)}${two ? `, side ${side.toUpperCase()}` : ""}`);
+    }
     const [a, b] = [this.side("a"), this.side("b")];
     for (const { name } of FIELDS) byId(id("b", name)).closest(".field").classList.toggle("differs", two && a[name] !== b[name]);
   }

@@ -53,7 +53,8 @@ class Page {
     if (location.hash === this.hash) return;
     this.form.set(setting);
     choose(byId("lessons"), byId("about"), null);
-    this.say("The setting of the link is filled in. Run it to see it.");
+    if (setting.mistakes.length) this.say(`The link cannot be read in full: ${setting.mistakes.join("; ")}. The rest of it is filled in.`, "bad");
+    else this.say("The setting of the link is filled in. Run it to see it.");
   }
 
   link() {
@@ -79,16 +80,20 @@ class Page {
 
   lesson(preset) {
     this.running?.abort();
+    this.stage.stop();
     this.form.set({ seed: preset.seed ?? 1, sides: preset.sides.filter(Boolean).map((setting) => ({ ...this.defaults, ...setting })) });
     choose(byId("lessons"), byId("about"), preset);
     this.run();
     byId("stage").scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }
 
+  // Run and Cancel take turns; what is disabled loses the focus, so it goes to the other.
   busy(running) {
     this.running = running;
-    byId("run").disabled = running !== null;
-    byId("cancel").disabled = running === null;
+    const [off, on] = (running ? ["run", "cancel"] : ["cancel", "run"]).map(byId);
+    on.disabled = false;
+    if (document.activeElement === off) on.focus();
+    off.disabled = true;
     for (const id of ["save-svg", "save-json"]) byId(id).disabled = running !== null || this.shown === null;
   }
 
@@ -96,14 +101,22 @@ class Page {
     this.form.clear();
     this.link();
     const setting = this.form.read();
+    const mistakes = this.form.mistakes(setting);
+    if (mistakes.length) {
+      this.refused(new api.Refusal(mistakes[0].message, mistakes));
+      return;
+    }
     const race = new Race(setting.seed, setting.sides);
     const running = new AbortController();
-    this.shown = null;
     this.busy(running);
     this.say("The race runs …");
-    this.stage.begin(race);
     try {
-      await api.race(setting, running.signal, (event) => race.take(event));
+      await api.race(setting, running.signal, (event) => {
+        if (running !== this.running) return;
+        // Until it begins, and for good where it is refused, the last one stays.
+        if (race.events.length === 0) this.begin(race);
+        race.take(event);
+      });
       if (running !== this.running) return;
       this.show(race);
     } catch (error) {
@@ -113,6 +126,11 @@ class Page {
       else this.refused(error);
     }
     this.busy(null);
+  }
+
+  begin(race) {
+    this.shown = null;
+    this.stage.begin(race);
   }
 
   refused(error) {
@@ -137,7 +155,7 @@ class Page {
     input.value = "";
     if (!file) return;
     try {
-      const race = await save.open(file);
+      const race = await save.open(file, this.lab);
       this.running?.abort();
       this.form.set({ seed: race.seed, sides: race.sides.map((side) => ({ ...this.defaults, ...side.setting })) });
       this.changed();

@@ -16,6 +16,9 @@ const SHAPES = {
   flag: (r) => s("path", { d: `M0 ${-r - 2} L${r + 3} ${-r / 2} L0 ${r / 2} Z` }),
 };
 
+// What is seen of a node hangs on the time that a replay shows: `asOf` is told it. This one is not seen before `from`.
+export const later = (node, from) => Object.assign(node, { asOf: (t) => node.classList.toggle("yet", t < from) });
+
 // The shape alone, around the origin.
 export const shape = (name, r = 4.5) => SHAPES[name](r);
 

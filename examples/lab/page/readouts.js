@@ -10,7 +10,8 @@ const dropped = (totals) => totals.answers?.dropped ?? 0;
 
 const fewer = (n, one, many = `${one}s`) => `${count(n)} fewer ${n === 1 ? one : many}`;
 
-// Less is better, unless a row is neutral; the result does not say again what is `untold`. `near` is the difference below which two are alike.
+// Less is better, unless a row is neutral. `near` is the difference below which two are alike, `what` is what a side may have none of,
+// and a `price` is named last: it is paid for the rest.
 const ROWS = [
   { id: "source_reads", label: "Source reads", of: (t) => t.source_reads, why: (n) => fewer(n, "read of the source", "reads of the source") },
   { id: "duplicate_loads", label: "Duplicate loads", of: (t) => t.duplicate_loads, why: (n) => fewer(n, "load beside another", "loads beside another") },
@@ -20,25 +21,28 @@ const ROWS = [
   { id: "dropped", label: "Never answered", of: dropped, why: (n) => `${fewer(n, "caller")} left without an answer` },
   { id: "stale_answers", label: "Stale answers", of: (t) => t.stale_answers, why: (n) => fewer(n, "stale copy", "stale copies") },
   { id: "old_answers", label: "Outdated answers", of: (t) => t.old_answers, why: (n) => `${fewer(n, "caller")} got a row that had been changed before they asked` },
-  { id: "staleness_ms.p50", label: "Staleness p50", of: (t) => t.staleness_ms?.p50, time: true, neutral: true },
-  { id: "staleness_ms.max", label: "Staleness at most", of: (t) => t.staleness_ms?.max, time: true, near: 5, why: (n) => `the oldest copy is ${ms(n)} younger` },
-  { id: "latency_ms.p50", label: "Latency p50", of: (t) => t.latency_ms?.p50, time: true, near: 5, why: (n) => `half of the callers have their answers ${ms(n)} sooner` },
-  { id: "latency_ms.p99", label: "Latency p99", of: (t) => t.latency_ms?.p99, time: true, near: 5, why: (n) => `99 of 100 callers have their answers ${ms(n)} sooner` },
-  { id: "latency_ms.max", label: "Slowest answer", untold: true, of: (t) => t.latency_ms?.max, time: true, near: 5, why: (n) => `the slowest answer comes ${ms(n)} sooner` },
-  { id: "backend_commands", label: "Backend commands", of: (t) => t.backend_commands, why: (n) => fewer(n, "command") },
+  { id: "staleness_ms.p50", label: "Staleness p50", of: (t) => t.staleness_ms?.p50, time: true, neutral: true, what: "stale copy" },
+  { id: "staleness_ms.max", label: "Staleness at most", of: (t) => t.staleness_ms?.max, time: true, near: 5, what: "stale copy", why: (n) => `the oldest copy is ${ms(n)} younger` },
+  { id: "latency_ms.p50", label: "Latency p50", of: (t) => t.latency_ms?.p50, time: true, near: 5, what: "answer", why: (n) => `half of the callers have their answers ${ms(n)} sooner` },
+  { id: "latency_ms.p99", label: "Latency p99", of: (t) => t.latency_ms?.p99, time: true, near: 5, what: "answer", why: (n) => `99 of 100 callers have their answers ${ms(n)} sooner` },
+  { id: "latency_ms.max", label: "Slowest answer", of: (t) => t.latency_ms?.max, time: true, near: 5, what: "answer", why: (n) => `the slowest answer comes ${ms(n)} sooner` },
+  { id: "backend_commands", label: "Backend commands", of: (t) => t.backend_commands, price: true, why: (n) => fewer(n, "command") },
 ];
+
+const none = (value) => value === null || value === undefined;
 
 // Which side is better: 0, 1, or `null`.
 function better(row, [a, b]) {
-  if (row.neutral || a === null || b === null || a === undefined || b === undefined) return null;
+  if (row.neutral || none(a) || none(b)) return null;
   const near = row.near ? Math.max(row.near, 0.05 * Math.max(a, b)) : 0;
   return Math.abs(a - b) <= near ? null : a < b ? 0 : 1;
 }
 
 function reason(row, values, best) {
   if (best !== null) return `${"AB"[best]}: ${row.why(Math.abs(values[0] - values[1]))}`;
+  if (values.every(none)) return "";
+  if (values.some(none)) return `${"AB"[values.findIndex(none)]} has no ${row.what ?? "figure"}`;
   if (row.neutral) return "";
-  if (values.every((value) => value === null || value === undefined)) return "";
   return values[0] === values[1] ? "the same" : "about the same";
 }
 
@@ -71,12 +75,13 @@ function statistics(totals) {
         totals.map((t, side) => h("td", { "data-stat": name, "data-side": side }, typeof t.stats?.[name] === "number" ? count(t.stats[name]) : String(t.stats?.[name] ?? "–"))))))));
 }
 
-// How the callers were answered: the legend of the timeline, with numbers.
-export function answers(race) {
+// How the callers were answered by the time `t`: the legend of the timeline, with numbers.
+export function answers(race, t = Infinity) {
+  const by = (time) => time !== null && time <= t;
   const sides = race.sides.map((side) => {
     const counts = {};
     for (const call of side.calls.values()) {
-      const how = call.how ?? (call.arrived === null ? null : "pending");
+      const how = by(call.answered) ? call.how : by(call.arrived) ? "pending" : null;
       if (how) counts[how] = (counts[how] ?? 0) + 1;
     }
     return counts;
@@ -106,17 +111,23 @@ function one(side) {
   return parts.join(", ");
 }
 
-// What the sides differ in, with the figures.
+// How many times as much the worse side has; less than one call or one millisecond counts as one.
+const ratio = (row, good, bad) => (row.price ? 0 : bad / Math.max(good, 1));
+
+// What the sides differ in, with the figures: what they differ in most comes first.
 function differences(race) {
   const said = [[], []];
-  for (const row of ROWS.filter((row) => !row.untold)) {
+  for (const row of ROWS) {
     const values = race.sides.map((side) => row.of(side.totals));
     const best = better(row, values);
     if (best === null) continue;
-    const [good, bad] = [values[best], values[1 - best]].map((value) => (row.time ? ms(value) : count(value)));
-    said[best].push(`${row.label.toLowerCase()} (${good} against ${bad})`);
+    const [good, bad] = [values[best], values[1 - best]];
+    const [less, more] = [good, bad].map((value) => (row.time ? ms(value) : count(value)));
+    said[best].push({ times: ratio(row, good, bad), side: "AB"[best], words: `${row.label.toLowerCase()} (${less} against ${more})` });
   }
-  return said.map((list, side) => (list.length ? `${"AB"[side]} is better in ${list.join(", ").replace(/, ([^,]*)$/, " and $1")}.` : null)).filter(Boolean);
+  for (const list of said) list.sort((a, b) => b.times - a.times);
+  return said.filter((list) => list.length).sort(([a], [b]) => b.times - a.times)
+    .map((list) => `${list[0].side} is better in ${new Intl.ListFormat("en-GB").format(list.map(({ words }) => words))}.`);
 }
 
 // The result in sentences: one for each side, and what they differ in.

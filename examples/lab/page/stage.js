@@ -12,7 +12,7 @@ export class Stage {
     this.say = say;
     this.race = null;
     this.timeline = new Timeline(byId("figure"));
-    this.replay = new Replay((t) => this.timeline.seek(t), (t, aloud) => this.tell(t, aloud));
+    this.replay = new Replay((t) => this.seek(t), (t, aloud) => this.tell(t, aloud));
     byId("figure").replaceChildren(empty());
   }
 
@@ -23,10 +23,8 @@ export class Stage {
     this.drawn = 0;
     this.began = null;
     byId("figure").setAttribute("aria-busy", "true");
-    byId("story").replaceChildren();
-    byId("now").textContent = "";
-    readouts(byId("readouts"), { sides: [{ totals: null }] });
-    this.timeline.race = race;
+    for (const id of ["story", "story-count", "now", "answers", "readouts"]) byId(id).replaceChildren();
+    this.timeline.begin(race);
     this.tick();
   }
 
@@ -52,18 +50,23 @@ export class Stage {
     this.race = race;
     byId("figure").removeAttribute("aria-busy");
     this.timeline.show(race);
-    byId("answers").replaceChildren(answers(race));
     readouts(byId("readouts"), race);
     this.replay.set(race);
     this.list();
   }
 
-  // Keeps what is known of a race that was cancelled or broke off.
+  // Shows what was known at `t`; all of it where `t` is null.
+  seek(t) {
+    this.timeline.seek(t);
+    byId("answers").replaceChildren(answers(this.race, t ?? Infinity));
+  }
+
+  // Keeps what is known of a race that was cancelled or broke off, where one had begun.
   stop() {
+    if (!this.race || this.race.ended) return;
     cancelAnimationFrame(this.frame);
     byId("figure").removeAttribute("aria-busy");
-    if (this.race?.events.length) this.timeline.draw(this.race.last);
-    else byId("figure").replaceChildren(empty());
+    this.timeline.draw(this.race.last);
     this.race = null;
   }
 

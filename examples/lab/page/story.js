@@ -4,7 +4,7 @@ import { howOf } from "./words.js";
 
 const WITHIN = 1;
 
-const LEASE = {
+export const LEASE = {
   granted: (who) => `${who} is granted the lease`,
   renewed: (who) => `${who} renews the lease`,
   published: (who) => `${who} publishes, which ends the lease and wakes who waits`,

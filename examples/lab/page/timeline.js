@@ -1,24 +1,26 @@
 // The picture of a race: both sides under one time axis.
 import { h, s } from "./dom.js";
 import { callers } from "./callers.js";
-import { spoken } from "./fields.js";
-import { shape } from "./marks.js";
+import { FIELDS, inWords } from "./fields.js";
+import { later, shape } from "./marks.js";
 import { exactly, ms, Scale } from "./scale.js";
 import { text, tracks } from "./tracks.js";
 
 const NARROW = 560;
 const EMPTY = 120;
+const FLAG_CHAR = 7.4;
 
-// What is told of a side in its heading.
-export function heading(setting) {
+const ALWAYS = ["callers", "load_ms"];
+
+// What is told of a side in its heading: its callers, its load, and all that the other side has otherwise; alone, or where nothing
+// differs, what matters most.
+function heading(setting, other) {
   if (!setting) return "";
-  const { callers, processes, keys, backend, fault, load_ms, losers } = setting;
-  const parts = [`${callers} callers`];
-  if (processes > 1) parts.push(`${processes} processes`);
-  if (keys > 1) parts.push(`${keys} keys`);
-  parts.push(`load ${ms(load_ms)}`, `backend ${backend}`, `losers ${losers}`);
-  if (fault && fault !== "none") parts.push(`fault ${spoken(fault)}`);
-  return parts.join(" · ");
+  const differing = other ? FIELDS.filter(({ name }) => setting[name] !== other[name]) : [];
+  const { processes, keys, fault } = setting;
+  const most = { processes: processes > 1, keys: keys > 1, backend: true, losers: true, fault: fault && fault !== "none" };
+  const told = (field) => ALWAYS.includes(field.name) || (differing.length ? differing.includes(field) : most[field.name]);
+  return FIELDS.filter(told).map((field) => inWords(field, setting[field.name])).join(" · ");
 }
 
 function axis(scale, y, height) {
@@ -30,6 +32,13 @@ function axis(scale, y, height) {
       text(x, y, ms(t), { "text-anchor": last ? "end" : t === 0 ? "start" : "middle" }),
     ];
   }));
+}
+
+// As much of it as fits; the rest is in the title, and in the list of moments.
+function shortened(words, more, fits) {
+  if (words.length + more.length <= fits) return words + more;
+  const cut = words.slice(0, Math.max(fits - more.length - 1, 1));
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), 0)) || cut}…${more}`;
 }
 
 // What happens at about the same time is one flag, with the number of the others.
@@ -44,8 +53,9 @@ function flags(side, scale) {
   let row = 0;
   for (const flag of flags) {
     const x = scale.x(flag.t);
-    flag.words = flag.all[0].what + (flag.all.length > 1 ? ` (and ${flag.all.length - 1} more)` : "");
-    const wide = flag.words.length * 6.6 + 20;
+    const more = flag.all.length > 1 ? ` (and ${flag.all.length - 1} more)` : "";
+    flag.words = shortened(flag.all[0].what, more, Math.floor((scale.right - 20) / FLAG_CHAR));
+    const wide = flag.words.length * FLAG_CHAR + 20;
     flag.left = x + wide > scale.right;
     // Where neither side has room, as far right as it goes.
     flag.at = flag.left ? (x < wide ? null : x - 6) : x + 11;
@@ -63,10 +73,11 @@ function faults(flags, scale, top, bottom) {
   return flags.map((flag) => {
     const x = scale.x(flag.t);
     const y = top - 7 - flag.row * 14;
-    return s("g", { class: "fault" }, s("title", null, flag.all.map((fault) => `${exactly(fault.t)}: ${fault.what}`).join("\n")),
+    const node = s("g", { class: "fault" }, s("title", null, flag.all.map((fault) => `${exactly(fault.t)}: ${fault.what}`).join("\n")),
       flag.all.map((fault) => s("path", { d: `M${scale.x(fault.t).toFixed(1)} ${y} V${bottom}`, class: "line" })),
       s("g", { transform: `translate(${x.toFixed(1)} ${y})` }, shape("flag")),
       text(flag.at ?? flag.start, y + 4, flag.words, { "text-anchor": flag.left && flag.at !== null ? "end" : undefined }));
+    return later(node, flag.t);
   });
 }
 
@@ -96,9 +107,14 @@ export class Timeline {
     }).observe(figure);
   }
 
-  show(race) {
+  // A race that is to be drawn as it runs: whole, wherever a replay of another had stopped.
+  begin(race) {
     this.race = race;
     this.at = null;
+  }
+
+  show(race) {
+    this.begin(race);
     this.draw();
   }
 
@@ -117,30 +133,33 @@ export class Timeline {
     this.live = live;
     const content = s("g", { "clip-path": "url(#until-now)" });
     const fixed = s("g", { class: "labels" });
+    const words = s("g");
     let y = 30;
     this.race.sides.forEach((side, index) => {
-      y = this.side(side, index, { scale, y, width, narrow, content, fixed });
+      y = this.side(side, index, { scale, y, width, narrow, content, words, fixed });
     });
     const height = Math.ceil(y);
     this.until = s("rect", { x: 0, y: 0, width, height });
     this.cursor = s("path", { class: "cursor", d: `M0 20 V${height}` });
     const svg = s("svg", { class: "timeline", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Timeline of the race; the list “What happened” tells the same in words" },
-      s("defs", null, s("clipPath", { id: "until-now" }, this.until)), axis(scale, 14, height), fixed, content, this.cursor);
+      s("defs", null, s("clipPath", { id: "until-now" }, this.until)), axis(scale, 14, height), fixed, content, words, this.cursor);
+    this.parts = [...svg.querySelectorAll("*")].filter((node) => node.asOf);
     this.figure.replaceChildren(svg);
     this.seek(this.at);
   }
 
-  side(side, index, { scale, y, width, narrow, content, fixed }) {
+  side(side, index, { scale, y, width, narrow, content, words, fixed }) {
     const name = this.race.sides.length > 1 ? `${"AB"[index]}  ` : "";
     fixed.append(s("path", { d: `M0 ${y} H${width}`, class: "rule" }));
-    const told = lines(heading(side.setting), Math.floor((width - 20) / 6.6) - name.length);
+    const told = lines(heading(side.setting, this.race.sides[1 - index]?.setting), Math.floor((width - 20) / 6.6) - name.length);
     fixed.append(s("text", { class: "heading" }, told.map((line, i) => s("tspan", { x: 0, y: y + 19 + i * 17 }, i === 0 ? s("tspan", { class: "letter" }, name) : null, line))));
     const raised = flags(side, scale);
     const top = y + 34 + (told.length - 1) * 17 + flagRows(raised) * 15;
     const rows = tracks(side, scale, top);
     const lanes = callers(side, scale, top + rows.height + 6, scale.right);
     const bottom = top + rows.height + lanes.height + 10;
-    content.append(...[rows.nodes, lanes.nodes, faults(raised, scale, top, bottom - 6)].flat(Infinity));
+    content.append(...[rows.nodes, lanes.nodes].flat(Infinity));
+    words.append(...lanes.words, ...faults(raised, scale, top, bottom - 6));
     for (const label of [...rows.labels, ...lanes.labels]) {
       fixed.append(text(label.x ?? 0, label.y, label.words, { class: `label label-${label.name}` }));
       if (label.small && !narrow) fixed.append(text(scale.left - 10, label.y, label.small, { class: "small", "text-anchor": "end" }));
@@ -153,6 +172,7 @@ export class Timeline {
     this.at = t;
     if (!this.until) return;
     const x = t === null ? this.scale.right + 40 : this.scale.x(t);
+    for (const node of this.parts) node.asOf(t ?? Infinity);
     this.until.setAttribute("width", Math.max(x, 0).toFixed(2));
     this.cursor.setAttribute("transform", `translate(${x.toFixed(2)} 0)`);
     this.cursor.classList.toggle("off", t === null);

@@ -6,6 +6,8 @@ import { exactly, ms } from "./scale.js";
 
 const CHAR = 6.3;
 const DENSE = 3;
+// Where there are more rows of loads than this, they are lower.
+const LOW = 8;
 
 export const text = (x, y, words, more = {}) => s("text", { x: x.toFixed(1), y: y.toFixed(1), ...more }, words);
 const title = (words) => s("title", null, words);
@@ -24,19 +26,40 @@ function loadBar(side, scale, bar, y, height) {
   const x2 = Math.max(scale.x(bar.end ?? scale.span), x1 + 1.5);
   const [shapeName, word] = ENDS[bar.how] ?? [null, "running"];
   const value = bar.how === "value" && bar.value !== undefined ? ` v${bar.value}` : "";
-  const named = bar.count > 1 ? `${bar.count} loads` : `load ${who(side, bar.process)}${value}`.replace(/ +/g, " ");
-  const told = `${bar.count > 1 ? `${bar.count} loads` : `load, process ${bar.process}`}: ${exactly(bar.start)} to ${bar.end === null ? "…" : exactly(bar.end)}, ${word}${value}`;
-  return s("g", { class: `load load-${bar.how ?? "running"}` }, title(told),
-    s("rect", { x: x1.toFixed(1), y, width: (x2 - x1).toFixed(1), height, rx: 2, class: "bar" }),
-    height > 11 ? label(named, x1, x2 - 6, y + height / 2) : null,
-    shapeName ? s("g", { class: "end", transform: `translate(${x2.toFixed(1)} ${y + height / 2})` }, shape(shapeName, 4)) : null);
+  const named = (value) => (bar.count > 1 ? `${bar.count} loads` : `load ${who(side, bar.process)}${value}`.replace(/ +/g, " "));
+  const ended = ends(scale, bar);
+  const last = bar.end === null ? "…" : `${ended.length > 1 ? `${exactly(ended[0])} … ` : ""}${exactly(bar.end)}`;
+  const told = `${bar.count > 1 ? `${bar.count} loads` : `load, process ${bar.process}`}: ${exactly(bar.start)} to ${last}, ${word}${value}`;
+  const words = height > 11 ? label(named(value), x1, x2 - 6, y + height / 2) : null;
+  const group = s("g", null, title(told), s("rect", { x: x1.toFixed(1), y, width: (x2 - x1).toFixed(1), height, rx: 2, class: "bar" }),
+    shapeName ? ended.map((t) => s("g", { class: "end", transform: `translate(${Math.max(scale.x(t), x1 + 1.5).toFixed(1)} ${y + height / 2})` }, shape(shapeName, 4))) : null, words);
+  // How it ends, and with what, is not known before.
+  const see = (t) => {
+    const over = bar.end !== null && t >= bar.end;
+    group.setAttribute("class", `load load-${over ? bar.how : "running"}`);
+    if (words) words.textContent = named(over ? value : "");
+  };
+  see(Infinity);
+  return Object.assign(group, { asOf: see });
 }
 
+// When the loads of a bar ended, where that can be told apart.
+function ends(scale, bar) {
+  const ends = [];
+  for (const end of bar.items.map((item) => item.end).filter((end) => end !== null).sort((a, b) => b - a)) {
+    if (ends.length === 0 || ends[0] - end > scale.time(8)) ends.unshift(end);
+  }
+  return ends;
+}
+
+// Loads that end at different times are told apart while there is room.
 function source(side, scale, loads, y, height) {
   const bars = bundle(loads.map((load) => ({ ...load, kind: `${load.how}${load.process}` })), scale.time(2), 24);
-  const merged = bars.length > 8 ? bundle(loads.map((load) => ({ ...load, kind: load.how })), scale.time(8), 8) : bars;
+  const most = height > 11 ? 2 * LOW : LOW;
+  const merged = bars.length > LOW ? bundle(loads.map((load) => ({ ...load, kind: load.how })), scale.time(8), most) : bars;
   const rows = stack(merged);
-  return { nodes: merged.map((bar) => loadBar(side, scale, bar, y + bar.row * (height + 2), height)), height: rows * (height + 2) };
+  const each = rows > LOW ? Math.min(height, 12) : height;
+  return { nodes: merged.map((bar) => loadBar(side, scale, bar, y + bar.row * (each + 2), each)), height: rows * (each + 2) };
 }
 
 const LEASE_ENDS = { published: "published", refused: "refused", abandoned: "abandoned", lost: "lost", deleted: "deleted by another" };
@@ -48,16 +71,24 @@ function leaseBand(side, scale, lease, y, height) {
   const ran = lease.how === null && lease.until <= scale.span;
   const how = lease.how ? LEASE_ENDS[lease.how] ?? lease.how : ran ? "ran out" : "held";
   const late = (lease.ends ?? []).filter(({ t }) => t > end + 0.01);
-  const words = `${who(side, lease.process)}${lease.renewals.length ? ` · renewed ${lease.renewals.length}×` : ""}`.replace(/^ · /, "");
+  const named = (renewals) => `${who(side, lease.process)}${renewals ? ` · renewed ${renewals}×` : ""}`.replace(/^ · /, "");
   const told = `lease of process ${lease.process}, grant ${lease.grant}: ${exactly(lease.start)} to ${exactly(end)}, ${how}; renewed ${lease.renewals.length} times`;
   const bad = ran || ["refused", "lost", "deleted"].includes(lease.how);
-  return s("g", { class: `lease${bad ? " lease-bad" : ""}` }, title(told),
+  const words = height > 11 ? label(named(lease.renewals.length), x1, x2 - 6, y + height / 2) : null;
+  const group = s("g", null, title(told),
     s("rect", { x: x1.toFixed(1), y, width: (x2 - x1).toFixed(1), height, rx: 2, class: "bar" }),
     lease.renewals.map(({ t }) => s("path", { d: `M${scale.x(t).toFixed(1)} ${y} v${height}`, class: "renewal" })),
-    height > 11 ? label(words, x1, x2 - 6, y + height / 2) : null,
+    words,
     s("g", { class: "end", transform: `translate(${x2.toFixed(1)} ${y + height / 2})` }, shape(bad ? "cross" : lease.how === "abandoned" ? "dash" : "bar", bad ? 4 : height / 2)),
     late.map(({ t, what }) => s("g", { class: "late", transform: `translate(${scale.x(t).toFixed(1)} ${y + height / 2})` },
       title(`${exactly(t)}: ${what === "refused" ? "late publish refused" : what}`), shape(what === "published" ? "dot" : "cross", 4))));
+  // That it is lost, and how often it is renewed, is not known before.
+  const see = (t) => {
+    group.setAttribute("class", `lease${bad && t >= end ? " lease-bad" : ""}`);
+    if (words) words.textContent = named(lease.renewals.filter((renewal) => renewal.t <= t).length);
+  };
+  see(Infinity);
+  return Object.assign(group, { asOf: see });
 }
 
 function leases(side, scale, grants, y, height) {

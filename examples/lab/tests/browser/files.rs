@@ -103,6 +103,45 @@ async fn a_race_is_saved_as_json_and_opened_again() {
 
 #[tokio::test]
 #[ignore = "needs Chromium and its driver"]
+async fn a_file_that_cannot_be_shown_is_refused_with_a_sentence() {
+    let page = Page::open().await;
+    page.set_all("a", &[("callers", "30"), ("entry", "stale")]).await;
+    let lines = page.race().await;
+    let shown = "return document.querySelector('.timeline').outerHTML";
+    let kept = page.browser.text(shown).await;
+    let at = |kind: &str| lines.iter().position(|line| line["kind"] == kind).expect("there is one");
+    let setting = lines[at("begin")]["setting"].clone();
+    let good = json!({ "lab": 1, "seed": 1, "sides": [setting], "events": lines });
+    let mistakes = [
+        (format!("/events/{}/setting/keys", at("begin")), json!(1e9)),
+        (format!("/events/{}/calls", at("begin")), json!({})),
+        (format!("/events/{}/t", at("arrive")), json!("soon")),
+        (format!("/events/{}/side", at("arrive")), json!(7)),
+        (format!("/events/{}/kind", at("load")), json!("take")),
+        (format!("/events/{}/how", at("answer")), json!("somehow")),
+        (format!("/events/{}/latency_ms/max", at("totals")), json!("fast")),
+        (format!("/events/{}", at("answer")), Value::Null),
+        ("/sides/0/load_ms".to_owned(), json!("long")),
+        ("/sides/0".to_owned(), json!(5)),
+        ("/seed".to_owned(), json!(1_u64 << 60)),
+    ];
+    for (place, mistake) in mistakes {
+        let mut bad = good.clone();
+        *bad.pointer_mut(&place).unwrap_or_else(|| panic!("{place} is not there")) = mistake;
+        let path = page.browser.downloads.path().join("bad.txt");
+        std::fs::write(&path, bad.to_string()).expect("the folder can be written to");
+        page.browser.run("document.getElementById('status').replaceChildren()").await;
+        page.browser.give("#file", &path).await;
+        page.browser.until("return document.getElementById('status').textContent !== ''").await;
+        let said = page.status().await;
+        assert!(said.starts_with("bad.txt is no race that can be shown: "), "{place}: {said}");
+        assert_eq!(page.browser.text(shown).await, kept, "{place}: what was shown stays");
+    }
+    page.assert_quiet().await;
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium and its driver"]
 async fn the_picture_is_saved_as_svg_that_stands_alone() {
     let page = Page::open().await;
     page.set_all("a", &[("callers", "30"), ("fault", "failing_load")]).await;
@@ -133,6 +172,11 @@ async fn the_picture_is_saved_as_svg_that_stands_alone() {
 #[ignore = "needs Chromium and its driver"]
 async fn bad_input_is_refused_at_its_field_with_the_servers_sentence() {
     let page = Page::open().await;
+    page.set("a", "callers", "20").await;
+    page.race().await;
+    let shown = "return [...document.querySelectorAll('.timeline .lane, #readouts td, #story li')].map((shown) => shown.textContent)";
+    let kept = page.browser.run(shown).await;
+    assert_ne!(kept, json!([]));
     page.browser.click("#compare").await;
     page.set("a", "callers", "5000").await;
     page.set("b", "load_ms", "soon").await;
@@ -158,6 +202,7 @@ async fn bad_input_is_refused_at_its_field_with_the_servers_sentence() {
         assert_eq!(marked, "true");
     }
     assert_eq!(page.browser.text("return document.activeElement.id").await, "a-callers");
+    assert_eq!(page.browser.run(shown).await, kept, "the last race stays");
     // The browser itself says that an answer was not a good one, and the page nothing.
     assert_eq!(page.browser.run("return wrong").await, json!([]));
 
@@ -180,6 +225,7 @@ async fn a_link_that_makes_no_sense_is_refused_with_a_sentence() {
         page.browser.click("#run").await;
         page.browser.until("return document.getElementById('status').className === 'bad'").await;
         assert!(page.status().await.len() > 15, "{hash}: {}", page.status().await);
+        assert!(!page.status().await.starts_with("The link"), "the server judges it: {hash}");
         assert_eq!(page.browser.run("return wrong").await, json!([]), "{hash}");
         assert_eq!(
             page.browser.run("return document.querySelectorAll('#setting b').length").await,
@@ -187,4 +233,43 @@ async fn a_link_that_makes_no_sense_is_refused_with_a_sentence() {
             "text stays text"
         );
     }
+    // What cannot be put into the controls is told before it is run.
+    for (hash, told) in [
+        ("#a=zzz:4", "a setting has no “zzz”"),
+        ("#a=%", "a setting has no “%”"),
+        ("#a=callers:", "“callers” has no value that can be read"),
+        ("#a=callers:%E0", "“callers” has no value that can be read"),
+        ("#a=callers:20,callers:30", "“callers” is said twice of one side"),
+        ("#a=callers:20&a=callers:30", "“a=” is there twice"),
+        ("#a=spawn:perhaps", "“spawn” must be true or false; this is perhaps"),
+        ("#seed=&a=", "“seed” has no value that can be read"),
+        ("#speed=7&a=", "a link has no “speed”"),
+        ("#seed=7", "the first side, “a=”, is missing"),
+    ] {
+        page.browser.open(&format!("{}/{hash}", page.lab.url)).await;
+        let said = format!("The link cannot be read in full: {told}. The rest of it is filled in.");
+        assert_eq!(page.status().await, said, "{hash}");
+        assert_eq!(page.browser.text("return document.getElementById('status').className").await, "bad");
+        assert_eq!(page.browser.run("return wrong").await, json!([]), "{hash}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium and its driver"]
+async fn a_seed_that_would_not_be_kept_is_refused() {
+    let page = Page::open().await;
+    page.set_all("a", &[("callers", "5"), ("load_ms", "10")]).await;
+    page.browser.type_into("#seed", "9007199254740993").await;
+    page.browser.click("#run").await;
+    page.browser.until("return document.getElementById('status').className === 'bad'").await;
+    let told = "seed must be a whole number from 0 to 9007199254740991; this is 9007199254740993";
+    assert_eq!(page.status().await, told);
+    assert_eq!(page.browser.text("return document.getElementById('seed-mistake').textContent").await, told);
+    assert_eq!(page.asked().await, 0);
+    page.browser.open(&page.link().await).await;
+    assert_eq!(page.browser.text("return document.getElementById('seed').value").await, "9007199254740993");
+    page.browser.type_into("#seed", "9007199254740991").await;
+    let lines = page.race().await;
+    assert_eq!(lines[0]["seed"], 9_007_199_254_740_991_u64);
+    page.assert_quiet().await;
 }

@@ -84,9 +84,10 @@ async fn text_and_marks_stand_out_in_both_themes() {
 async fn nothing_scrolls_sideways_on_a_phone() {
     let page = Page::open().await;
     page.browser.click("#compare").await;
-    page.set_all("a", &[("processes", "8"), ("backend", "shared")]).await;
+    // Its fault is told in a long sentence.
+    page.set_all("a", &[("processes", "8"), ("backend", "shared"), ("fault", "no_recheck")]).await;
     page.set_all("b", &[("keys", "16"), ("arrivals_ms", "300"), ("fault", "failing_load")]).await;
-    page.race().await;
+    let lines = page.race().await;
     for width in [320, 360, 390, 768, 1024, 1920] {
         page.browser.size(width, 800).await;
         let drawn = format!("return document.querySelector('.timeline').clientWidth <= {width}");
@@ -101,6 +102,13 @@ async fn nothing_scrolls_sideways_on_a_phone() {
                    const box = text.getBoundingClientRect(); const all = text.ownerSVGElement.getBoundingClientRect(); \
                    return box.right > all.right + 1 || box.left < all.left - 1; }).map((text) => text.textContent)";
         assert_eq!(page.browser.run(cut).await, json!([]), "words are cut off at {width} pixels");
+        // What is left out can be read elsewhere.
+        let titles = page.browser.text("return [...document.querySelectorAll('.fault title')].map((title) => title.textContent).join()").await;
+        let list = page.browser.text("return document.getElementById('story').textContent").await;
+        for fault in lines.iter().filter(|line| line["kind"] == "fault") {
+            let what = fault["what"].as_str().expect("a fault is a sentence");
+            assert!(titles.contains(what) && list.contains(what), "{what} is not in {titles} and {list}");
+        }
     }
     page.assert_quiet().await;
 }

@@ -12,3 +12,5 @@ mod looks;
 mod pictures;
 mod races;
 mod reach;
+mod timeline;
+mod verdict;

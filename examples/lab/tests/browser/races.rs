@@ -162,13 +162,24 @@ async fn the_largest_race_is_drawn_with_few_shapes() {
 #[ignore = "needs Chromium and its driver"]
 async fn a_race_is_seen_while_it_runs_and_can_be_cancelled() {
     let page = Page::open().await;
-    page.set_all("a", &[("callers", "50"), ("load_ms", "5000")]).await;
+    let focused = "return document.activeElement.id";
+    page.set_all("a", &[("callers", "50"), ("load_ms", "50")]).await;
+    race(&page).await;
+    // A replay that stands still somewhere does not cut what is drawn next.
+    page.browser.click("#replay-back").await;
+    page.set("a", "load_ms", "5000").await;
     page.browser.click("#run").await;
-    page.browser.until("return document.querySelectorAll('.timeline .lane').length > 0").await;
+    page.browser.until("return document.getElementById('figure').ariaBusy === 'true' && document.querySelectorAll('.timeline .lane').length > 0").await;
     assert_eq!(page.status().await, "The race runs …");
+    let whole = "return document.querySelector('.cursor').classList.contains('off')";
+    assert_eq!(page.browser.run(whole).await, true);
+    assert_eq!(page.browser.text(focused).await, "cancel");
     page.browser.click("#cancel").await;
     page.browser.until("return !document.getElementById('run').disabled").await;
     assert_eq!(page.status().await, "Cancelled.");
+    assert_eq!(page.browser.text(focused).await, "run");
+    let counted = "return document.getElementById('story-count').textContent";
+    assert_eq!(page.browser.text(counted).await, "", "moments are counted that are not listed");
     // The server has ended it, too: there is room for another.
     page.browser
         .until(
@@ -177,5 +188,20 @@ async fn a_race_is_seen_while_it_runs_and_can_be_cancelled() {
         .await;
     page.set("a", "load_ms", "50").await;
     race(&page).await;
+    page.assert_quiet().await;
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium and its driver"]
+async fn a_lesson_that_is_refused_still_ends_the_race_before_it() {
+    let page = Page::open().await;
+    page.set_all("a", &[("callers", "50"), ("load_ms", "5000")]).await;
+    page.browser.click("#run").await;
+    page.browser.until("return document.querySelectorAll('.timeline .lane').length > 0").await;
+    page.browser.run("window.fetch = async () => new Response('too many races', { status: 429 })").await;
+    page.browser.click("[data-preset='herd']").await;
+    page.browser.until("return document.getElementById('status').className === 'bad'").await;
+    assert_eq!(page.status().await, "too many races");
+    assert_eq!(page.browser.run("return document.getElementById('figure').ariaBusy").await, Value::Null);
     page.assert_quiet().await;
 }

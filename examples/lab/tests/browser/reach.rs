@@ -112,6 +112,8 @@ async fn a_race_is_set_run_and_replayed_by_keyboard() {
 #[ignore = "needs Chromium and its driver"]
 async fn everything_has_a_name_and_results_are_told() {
     let page = Page::open().await;
+    let alone = "return document.getElementById('a-callers').ariaLabel";
+    assert_eq!(page.browser.text(alone).await, "Callers");
     page.browser.click("#compare").await;
     page.set("a", "callers", "20").await;
     page.race().await;
@@ -131,7 +133,15 @@ async fn everything_has_a_name_and_results_are_told() {
         assert!(!name.is_empty() || role == "group" || role == "table", "a {role} has no name: {node:#}");
     }
     let names: Vec<_> = controls.iter().map(|node| name(node)).collect();
-    for wanted in ["Callers", "Callers, side B", "Lease TTL in milliseconds", "Run", "Cancel", "Replay"] {
+    let wanted = [
+        "Callers, side A",
+        "Callers, side B",
+        "Lease TTL in milliseconds, side A",
+        "Run",
+        "Cancel",
+        "Replay",
+    ];
+    for wanted in wanted {
         assert!(names.iter().any(|name| name == wanted), "no {wanted} among {names:?}");
     }
     let live = "const status = document.getElementById('status'); return [status.getAttribute('aria-live'), status.textContent.includes('source read')]";
