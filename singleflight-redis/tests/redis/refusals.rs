@@ -18,9 +18,8 @@ async fn servers_of_another_kind() {
     refused(with(&open, "redis:", "/99"), Misconfigured, "no database of the number").await;
     refused(with(&open, "redis+cluster:", ""), Misconfigured, "write `redis://`").await;
     refused(with(&shut, "redis+cluster:", ""), Denied, "does not accept").await;
-    for server in [&open, &shut] {
-        refused(with(server, "redis+sentinel:", "/main"), Misconfigured, "is no sentinel").await;
-    }
+    // One with a password is asked for that first, or after, as its make will have it.
+    refused(with(&open, "redis+sentinel:", "/main"), Misconfigured, "is no sentinel").await;
     let cluster = Cluster::shared();
     let node = patient(&cluster.nodes[0].url()).connect().await.unwrap();
     soon("a key of another node is asked for", async || {
