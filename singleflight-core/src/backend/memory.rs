@@ -147,6 +147,11 @@ impl Shared {
         if shard.remembers(key) { self.entries.get(key) } else { None }
     }
 
+    /// The same, if it has not passed its hard TTL.
+    fn live(&self, key: &str, shard: &Shard, now: Instant) -> Option<Stored> {
+        self.stored(key, shard).filter(|stored| now < stored.hard)
+    }
+
     fn peek(&self, key: &str) -> Option<Entry> {
         let _hold = Hold::begin();
         self.entries.get(key)?.into_entry(self.clock.now())
@@ -177,7 +182,7 @@ impl Shared {
         let _hold = Hold::begin();
         let mut shard = self.lock(request.key);
         let now = self.clock.now();
-        let found = self.stored(request.key, &shard).filter(|stored| now < stored.hard);
+        let found = self.live(request.key, &shard, now);
         if !shard.holds(request.key, request.token, now) {
             // A repeat whose first answer was lost finds its own value.
             return match found {
@@ -386,9 +391,8 @@ impl MemoryBackend {
     /// Changes a stored payload and leaves all else as it is; `false` where there is no entry.
     pub(crate) fn replace(&self, key: &str, payload: crate::entry::Payload) -> bool {
         let _hold = Hold::begin();
-        let _shard = self.shared.lock(key);
-        let live = |old: &Stored| self.shared.clock.now() < old.hard;
-        let Some(old) = self.shared.entries.get(key).filter(live) else { return false };
+        let shard = self.shared.lock(key);
+        let Some(old) = self.shared.live(key, &shard, self.shared.clock.now()) else { return false };
         self.shared.entries.insert(key.into(), Stored::new(payload, old.stamp, old.soft, old.hard));
         true
     }
