@@ -23,6 +23,16 @@ async fn hold(fleet: &mut [Worker], key: &str, value: u32) {
     }
 }
 
+/// Three processes that hold a copy of 1 under `k`, which one of them has loaded.
+async fn holders(server: &Server, origin: &mut Origin) -> Vec<Worker> {
+    let mut fleet = fleet_of(&server.url(), origin, 3, NEAR).await;
+    let first = fleet[0].tell("call k");
+    origin.next().await.gives(1);
+    assert_eq!(fleet[0].answer(first).await, "got 1");
+    hold(&mut fleet, "k", 1).await;
+    fleet
+}
+
 async fn near_hits(worker: &mut Worker) -> u32 {
     worker.ask("near").await.parse().unwrap()
 }
@@ -30,11 +40,7 @@ async fn near_hits(worker: &mut Worker) -> u32 {
 #[tokio::test]
 async fn p06_who_calls_after_an_invalidation_here_gets_neither_the_copy_nor_the_older_flight() {
     let (server, mut origin) = (Server::start(), Origin::start());
-    let mut fleet = fleet_of(&server.url(), &origin, 3, NEAR).await;
-    let first = fleet[0].tell("call k");
-    origin.next().await.gives(1);
-    assert_eq!(fleet[0].answer(first).await, "got 1");
-    hold(&mut fleet, "k", 1).await;
+    let mut fleet = holders(&server, &mut origin).await;
 
     assert_eq!(fleet[1].ask("invalidate k").await, "ok");
     let old = fleet[1].tell("call k");
@@ -65,11 +71,7 @@ async fn p18_copies_live_no_longer_than_the_server_says_they_are_fresh() {
 #[tokio::test]
 async fn p24_a_copy_answers_without_the_body_and_without_the_server() {
     let (server, mut origin) = (Server::start(), Origin::start());
-    let mut fleet = fleet_of(&server.url(), &origin, 3, NEAR).await;
-    let first = fleet[0].tell("call k");
-    origin.next().await.gives(1);
-    assert_eq!(fleet[0].answer(first).await, "got 1");
-    hold(&mut fleet, "k", 1).await;
+    let mut fleet = holders(&server, &mut origin).await;
     let asked = || ["get", "pttl", "evalsha", "eval"].map(|command| server.calls(command));
     let before = asked();
     for worker in &mut fleet {
