@@ -14,6 +14,9 @@ pub(crate) const LONGEST_S: u64 = 30;
 /// The largest body of a request, in bytes.
 pub(crate) const BODY: usize = 16 * 1024;
 
+/// The largest seed: the largest whole number that a page in a browser says exactly.
+pub(crate) const SEED: u64 = (1 << 53) - 1;
+
 /// What a number may be.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Bound {

@@ -34,8 +34,9 @@ impl RaceOrder {
         let mut mistakes = Vec::new();
         let seed = match body.remove("seed") {
             None | Some(Value::Null) => 1,
-            Some(seed) => seed.as_u64().unwrap_or_else(|| {
-                let message = format!("seed must be a whole number from 0 to {}; this is {seed}", u64::MAX);
+            Some(seed) => seed.as_u64().filter(|seed| *seed <= bounds::SEED).unwrap_or_else(|| {
+                let message =
+                    format!("seed must be a whole number from 0 to {}; this is {seed}", bounds::SEED);
                 mistakes.push(mistake("seed", message));
                 1
             }),

@@ -12,6 +12,8 @@ use singleflight_core::error::BackendErrorKind;
 use singleflight_core::{BackendError, LeaseBackend, MemoryBackend};
 
 /// Keeps what codecs make of values, as a server would, so that engines on it are to each other what processes are.
+///
+/// The testing kit has such a store as well; with its feature on here, `cargo run --bin stampede` would be built with it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByteStore {
     memory: MemoryBackend,

@@ -10,6 +10,8 @@ use crate::lab::{Lab, until};
 
 #[path = "support/lab.rs"]
 mod lab;
+#[path = "support/started.rs"]
+mod started;
 
 /// What is wrong with a race, as `field: message`.
 async fn mistakes(lab: &Lab, race: Value) -> Vec<String> {
@@ -77,7 +79,7 @@ async fn all_mistakes_of_both_sides_are_told_at_once() {
     assert_eq!(
         mistakes(&lab, json!({ "seed": "x", "sides": sides, "speed": 1 })).await,
         [
-            "seed: seed must be a whole number from 0 to 18446744073709551615; this is \"x\"",
+            "seed: seed must be a whole number from 0 to 9007199254740991; this is \"x\"",
             "speed: a race has no `speed`; it has `seed` and `sides`",
             "callers: callers must be a whole number from 1 to 2000; this is 5000",
             "processes: processes must be a whole number from 1 to 8; this is 0",

@@ -6,3 +6,5 @@ mod lab;
 mod race;
 #[path = "races/mod.rs"]
 mod races;
+#[path = "support/started.rs"]
+mod started;

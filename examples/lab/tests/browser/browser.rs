@@ -9,7 +9,7 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::lab::said;
+use crate::started::said;
 
 /// Whatever is waited for has come by then, on the busiest machine.
 const LIMIT: Duration = Duration::from_secs(90);

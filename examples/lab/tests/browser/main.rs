@@ -12,5 +12,7 @@ mod looks;
 mod pictures;
 mod races;
 mod reach;
+#[path = "../support/started.rs"]
+mod started;
 mod timeline;
 mod verdict;

@@ -1,11 +1,12 @@
 //! The lab as a process, driven over HTTP.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use reqwest::{Client, Response};
 use serde_json::Value;
+
+use crate::started;
 
 /// What waits for something that must come gives up after this.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -20,17 +21,7 @@ pub(crate) struct Lab {
 impl Lab {
     /// Starts one with these arguments, and without what the environment may say.
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_lab"))
-            .args(["--port", "0"])
-            .args(arguments)
-            .env_remove("SINGLEFLIGHT_BACKEND")
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the lab can be started");
-        let stdout = process.stdout.take().expect("it has an output");
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line).expect("its output can be read");
-        let address = line.trim().rsplit("http://").next().expect("it says where it is").to_owned();
+        let (process, address) = started::lab(arguments);
         Self { process, address, client: Client::new() }
     }
 
