@@ -11,6 +11,16 @@ mod memory {
     singleflight_core::conformance_suite!(in_process(|clock| MemoryBackend::builder().clock(clock).build()));
 }
 
+#[cfg(feature = "quick")]
+mod quick {
+    use super::*;
+
+    singleflight_core::conformance_suite!(in_process(|clock| MemoryBackend::builder()
+        .quick()
+        .clock(clock)
+        .build()));
+}
+
 mod bytes {
     use super::*;
 

@@ -229,6 +229,28 @@ impl Harness for Memory {
     }
 }
 
+/// The same over the other cache.
+#[derive(Debug)]
+pub struct Quick(MemoryBackend);
+
+impl Default for Quick {
+    fn default() -> Self {
+        // Room in each of its parts for its share of what the suite stores at most.
+        Self(MemoryBackend::builder().quick().capacity(20_000).build())
+    }
+}
+
+#[async_trait]
+impl Harness for Quick {
+    fn backend(&self) -> Arc<dyn LeaseBackend> {
+        Arc::new(self.0.clone())
+    }
+
+    async fn leases(&self) -> usize {
+        self.0.residue().leases
+    }
+}
+
 /// The store of bytes.
 #[derive(Debug)]
 pub struct Bytes(Arc<BytesBackend>);

@@ -5,6 +5,11 @@ mod memory {
     singleflight_tests::promises!(singleflight_tests::harness::Memory::default());
 }
 
+/// The same over the other cache.
+mod quick {
+    singleflight_tests::promises!(singleflight_tests::harness::Quick::default());
+}
+
 /// On bytes, as over a wire.
 mod bytes {
     singleflight_tests::promises!(singleflight_tests::harness::Bytes::default());

@@ -1,5 +1,8 @@
-//! The in-process backend: values in moka, leases beside them.
+//! The in-process backend: values in a cache, leases beside them.
 
+mod entries;
+#[cfg(any(test, feature = "test-util"))]
+mod residue;
 mod shard;
 mod stored;
 mod watch;
@@ -12,6 +15,9 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 
+use self::entries::Entries;
+#[cfg(any(test, feature = "test-util"))]
+pub use self::residue::Residue;
 use self::shard::Shard;
 pub(crate) use self::stored::Hold;
 use self::stored::Stored;
@@ -36,17 +42,15 @@ use crate::hashing::Hasher;
 /// # How it keeps its word
 ///
 /// - A key's lease, its failure and its watchers live in one of many shards, each behind a mutex. Whoever changes an
-///   entry in moka holds the mutex of its key, so entry and lease change in one step. Readers of entries take no lock.
-/// - Nothing foreign runs under a mutex: no waker (they are called afterwards) and no user's `Drop` (values that moka
-///   lets go of meanwhile are dropped afterwards), since either may call back into the store.
+///   entry in the cache holds the mutex of its key, so entry and lease change in one step. Readers of entries take no
+///   lock of ours.
+/// - Nothing foreign runs under a mutex: no waker (they are called afterwards) and no user's `Drop` (values that the
+///   cache lets go of meanwhile are dropped afterwards), since either may call back into the store.
 /// - Nothing waits under a mutex: every step is synchronous.
 #[derive(Clone)]
 pub struct MemoryBackend {
     shared: Arc<Shared>,
 }
-
-/// Read without a lock, changed under the lock of the key's shard.
-type Entries = moka::sync::Cache<Arc<str>, Stored, Hasher>;
 
 struct Shared {
     clock: Clock,
@@ -62,6 +66,7 @@ struct Shared {
 pub struct MemoryBuilder {
     capacity: u64,
     clock: Clock,
+    entries: fn(u64) -> Entries,
 }
 
 impl MemoryBuilder {
@@ -79,16 +84,25 @@ impl MemoryBuilder {
         self
     }
 
+    /// Keeps entries in `quick_cache` instead of moka: hits and loads are quicker.
+    ///
+    /// The capacity is divided evenly among its parts, as many as four for each core, so that a few entries may have to go
+    /// before as many as it allows are there.
+    #[cfg(feature = "quick")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "quick")))]
+    #[must_use]
+    pub fn quick(mut self) -> Self {
+        self.entries = Entries::quick;
+        self
+    }
+
     /// The backend.
     #[must_use]
     pub fn build(self) -> MemoryBackend {
         MemoryBackend {
             shared: Arc::new(Shared {
                 clock: self.clock,
-                // No expiry of moka's own: it costs every hit about a tenth. `Shard::sweep` frees what has expired.
-                entries: moka::sync::Cache::builder()
-                    .max_capacity(self.capacity)
-                    .build_with_hasher(Hasher::default()),
+                entries: (self.entries)(self.capacity),
                 shards: (0..Shared::SHARDS).map(|_| Mutex::default()).collect(),
                 hasher: Hasher::default(),
                 feed: OnceLock::new(),
@@ -107,7 +121,7 @@ impl MemoryBackend {
     /// A backend with another bound or clock.
     #[must_use]
     pub fn builder() -> MemoryBuilder {
-        MemoryBuilder { capacity: 10_000, clock: Clock::system() }
+        MemoryBuilder { capacity: 10_000, clock: Clock::system(), entries: Entries::moka }
     }
 }
 
@@ -120,7 +134,7 @@ impl Default for MemoryBackend {
 impl fmt::Debug for MemoryBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryBackend")
-            .field("entries", &self.shared.entries.entry_count())
+            .field("entries", &self.shared.entries.count())
             .field("clock", &self.shared.clock)
             .finish_non_exhaustive()
     }
@@ -142,7 +156,7 @@ impl Shared {
 
     /// What is stored, as whoever holds the lock of the key's shard finds it.
     ///
-    /// A load of a key that is not there costs no look into moka: what moka has the shard knows of.
+    /// A load of a key that is not there costs no look into the cache: what that has the shard knows of.
     fn stored(&self, key: &str, shard: &Shard) -> Option<Stored> {
         if shard.remembers(key) { self.entries.get(key) } else { None }
     }
@@ -164,7 +178,7 @@ impl Shared {
         match self.stored(request.key, &shard) {
             // Under the lock, so that it cannot be a value published a moment later.
             Some(stored) if now >= stored.hard => {
-                self.entries.invalidate(request.key);
+                self.entries.drop(request.key);
                 shard.forget(request.key);
             }
             Some(stored)
@@ -335,66 +349,12 @@ impl MemoryBackend {
     /// Removes everything; what is stored meanwhile may stay.
     pub(crate) fn clear(&self) {
         let _hold = Hold::begin();
-        self.shared.entries.invalidate_all();
+        self.shared.entries.clear();
     }
 
     /// How many entries there are, about.
     pub(crate) fn count(&self) -> u64 {
-        self.shared.entries.entry_count()
-    }
-}
-
-/// What is left of flights in a [`MemoryBackend`].
-#[cfg(any(test, feature = "test-util"))]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Residue {
-    /// Leases not ended and not expired.
-    pub leases: usize,
-    /// Failures still told to someone: cool-downs, and the notes for those who were waiting.
-    pub failures: usize,
-    /// Watches not dropped.
-    pub watches: usize,
-    /// Keys for which anything but an entry is kept, be it expired.
-    pub rows: usize,
-}
-
-#[cfg(any(test, feature = "test-util"))]
-impl MemoryBackend {
-    /// Counts what flights have left behind. Not atomic across keys.
-    #[must_use]
-    pub fn residue(&self) -> Residue {
-        let mut residue = Residue::default();
-        for shard in &self.shared.shards {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            shard.count(self.shared.clock.now(), &mut residue);
-        }
-        residue
-    }
-
-    /// How many entries are in memory, expired ones included.
-    #[must_use]
-    pub fn entries(&self) -> u64 {
-        let _hold = Hold::begin();
-        self.shared.entries.run_pending_tasks();
-        self.shared.entries.entry_count()
-    }
-}
-
-#[cfg(feature = "test-util")]
-impl MemoryBackend {
-    /// The token that holds the key's lease: what a faulty backend would have to know.
-    pub(crate) fn live_token(&self, key: &str) -> Option<Token> {
-        self.shared.lock(key).holder(key, self.shared.clock.now())
-    }
-
-    /// Changes a stored payload and leaves all else as it is; `false` where there is no entry.
-    pub(crate) fn replace(&self, key: &str, payload: crate::entry::Payload) -> bool {
-        let _hold = Hold::begin();
-        let shard = self.shared.lock(key);
-        let Some(old) = self.shared.live(key, &shard, self.shared.clock.now()) else { return false };
-        self.shared.entries.insert(key.into(), Stored::new(payload, old.stamp, old.soft, old.hard));
-        true
+        self.shared.entries.count()
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::Entries;
+use super::entries::Entries;
 use crate::backend::{Acquire, Acquired, Change, Renewed, Token};
 use crate::clock::far;
 use crate::hashing::Map;
@@ -23,8 +23,8 @@ const SWEEP_AFTER: usize = 64;
 #[derive(Default)]
 pub(super) struct Shard {
     rows: Map<Arc<str>, Row>,
-    /// When the entries of this shard are gone; what a sweep goes by. Names all that moka has, and may name some that it
-    /// has evicted.
+    /// When the entries of this shard are gone; what a sweep goes by. Names all that the cache has, and may name
+    /// some that it has evicted.
     gone: Map<Arc<str>, Instant>,
     /// Rows and entries added since the last sweep, and how many it left.
     added: usize,
@@ -223,9 +223,9 @@ impl Shard {
         self.gone.retain(|key, hard| {
             let expired = now >= *hard;
             if expired {
-                entries.invalidate(key);
+                entries.drop(key);
             }
-            !expired && entries.contains_key(key)
+            !expired && entries.contains(key)
         });
         self.kept = self.rows.len() + self.gone.len();
         self.rows.shrink_to(2 * self.rows.len());

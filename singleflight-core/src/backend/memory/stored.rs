@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use crate::entry::{Entry, Payload, Stamp};
 
-/// An entry as moka keeps it.
+/// An entry as the cache keeps it.
 ///
-/// Dropping one may drop a user's value, whose `Drop` may do anything, call the store included. moka drops entries
+/// Dropping one may drop a user's value, whose `Drop` may do anything, call the store included. The cache drops entries
 /// inside its own calls, some of which we make under a lock; hence the [`Hold`].
 #[derive(Clone)]
 pub(super) struct Stored {
@@ -45,7 +45,7 @@ impl Drop for Stored {
 
 /// While one lives, entries let go of in this thread wait; they are dropped when it ends.
 ///
-/// Taken before a shard's lock and before any call into moka, so that it ends after both.
+/// Taken before a shard's lock and before any call into the cache, so that it ends after both.
 #[must_use]
 pub(crate) struct Hold {
     before: State,

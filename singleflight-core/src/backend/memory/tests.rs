@@ -12,9 +12,40 @@ use crate::entry::{Payload, Stamp};
 const KIND: Kind = Kind::new(7, 0);
 const SECOND: Duration = Duration::from_secs(1);
 
+/// Runs tests on each cache that entries can be kept in.
+macro_rules! on_each_cache {
+    ($($test:ident)*) => {
+        mod moka { $(#[test] fn $test() { super::$test(super::Entries::moka); })* }
+        #[cfg(feature = "quick")]
+        mod quick { $(#[test] fn $test() { super::$test(super::Entries::quick); })* }
+    };
+}
+
+on_each_cache! {
+    a_values_drop_may_use_the_store
+    a_values_drop_may_panic_and_the_key_works_afterwards
+    capacity_makes_misses_and_never_a_wrong_value
+    without_capacity_nothing_is_kept
+    a_new_value_takes_the_place_of_the_old_one
+    expired_entries_are_freed_as_others_are_stored
+    an_expired_entry_is_freed_when_its_key_is_asked_for
+    ends_are_over_when_they_come
+    entries_are_counted
+    a_shard_is_swept_after_as_many_additions_as_it_keeps
+    a_shard_is_swept_once_a_minute
+    rows_of_failures_are_swept_with_the_entries
+}
+
+type Cache = fn(u64) -> Entries;
+
 fn store(capacity: u64) -> (MemoryBackend, ManualClock) {
+    store_in(Entries::moka, capacity)
+}
+
+fn store_in(entries: Cache, capacity: u64) -> (MemoryBackend, ManualClock) {
     let (clock, hand) = Clock::manual();
-    (MemoryBackend::builder().capacity(capacity).clock(clock).build(), hand)
+    let builder = MemoryBackend::builder().capacity(capacity).clock(clock);
+    (MemoryBuilder { entries, ..builder }.build(), hand)
 }
 
 fn put(store: &MemoryBackend, key: &str, value: impl Any + Send + Sync) -> Published {
@@ -48,9 +79,8 @@ impl Drop for Meddler {
     }
 }
 
-#[test]
-fn a_values_drop_may_use_the_store() {
-    let (store, hand) = store(1);
+fn a_values_drop_may_use_the_store(cache: Cache) {
+    let (store, hand) = store_in(cache, 1);
     let drops = Arc::new(AtomicUsize::new(0));
     let meddler = |key| Meddler { store: store.clone(), key, drops: drops.clone() };
     // moka lets go when it sees fit, often in the middle of a later call: hence many rounds, all on one key's lock.
@@ -79,9 +109,8 @@ impl Drop for Grenade {
     }
 }
 
-#[test]
-fn a_values_drop_may_panic_and_the_key_works_afterwards() {
-    let (store, _hand) = store(10);
+fn a_values_drop_may_panic_and_the_key_works_afterwards(cache: Cache) {
+    let (store, _hand) = store_in(cache, 10);
     let armed = Arc::new(AtomicBool::new(true));
     put(&store, "a", Grenade { armed: armed.clone(), thread: thread::current().id() });
     for _ in 0..1000 {
@@ -95,9 +124,8 @@ fn a_values_drop_may_panic_and_the_key_works_afterwards() {
     assert!(store.peek("a").is_some());
 }
 
-#[test]
-fn capacity_makes_misses_and_never_a_wrong_value() {
-    let (store, _hand) = store(8);
+fn capacity_makes_misses_and_never_a_wrong_value(cache: Cache) {
+    let (store, _hand) = store_in(cache, 8);
     for n in 0..200_u32 {
         assert_eq!(put(&store, &n.to_string(), n), Published::Stored);
     }
@@ -109,18 +137,37 @@ fn capacity_makes_misses_and_never_a_wrong_value() {
     }
 }
 
-#[test]
-fn expired_entries_are_freed_as_others_are_stored() {
-    let (store, hand) = store(100_000);
+fn without_capacity_nothing_is_kept(cache: Cache) {
+    let (store, _hand) = store_in(cache, 0);
+    for n in 0..100 {
+        assert_eq!(put(&store, "a", n), Published::Stored);
+    }
+    assert_eq!(store.entries(), 0);
+    assert!(store.peek("a").is_none());
+}
+
+fn a_new_value_takes_the_place_of_the_old_one(cache: Cache) {
+    let (store, _hand) = store_in(cache, 2);
+    for n in 0..1000_u32 {
+        put(&store, "a", n);
+        // Others crowd it out now and then.
+        put(&store, &format!("other:{n}"), 0_u32);
+        let Some(entry) = store.peek("a") else { continue };
+        let Payload::Value(value) = entry.payload else { panic!("{entry:?}") };
+        assert_eq!(value.downcast_ref(), Some(&n));
+    }
+}
+
+fn expired_entries_are_freed_as_others_are_stored(cache: Cache) {
+    let (store, hand) = store_in(cache, 100_000);
     (0..5_000).for_each(|n| assert_eq!(put(&store, &format!("old:{n}"), n), Published::Stored));
     hand.advance(60 * SECOND);
     (0..5_000).for_each(|n| assert_eq!(put(&store, &format!("new:{n}"), n), Published::Stored));
     assert!(store.entries() < 5_100, "{}", store.entries());
 }
 
-#[test]
-fn an_expired_entry_is_freed_when_its_key_is_asked_for() {
-    let (store, hand) = store(10);
+fn an_expired_entry_is_freed_when_its_key_is_asked_for(cache: Cache) {
+    let (store, hand) = store_in(cache, 10);
     put(&store, "a", 1_u8);
     hand.advance(20 * SECOND);
     store.shared.acquire(&Acquire::new("a", Token::random(), SECOND, KIND));
@@ -192,9 +239,8 @@ fn absurd_ttls_are_harmless() {
 }
 
 /// Each end is exclusive: at the very moment it is over.
-#[test]
-fn ends_are_over_when_they_come() {
-    let (store, hand) = store(100);
+fn ends_are_over_when_they_come(cache: Cache) {
+    let (store, hand) = store_in(cache, 100);
     assert_eq!(put(&store, "k", 1), Published::Stored);
     let ask = |token| store.shared.acquire(&Acquire::new("k", token, SECOND, KIND));
     hand.advance(10 * SECOND);
@@ -219,9 +265,8 @@ fn ends_are_over_when_they_come() {
     assert_eq!(store.shared.invalidate("k"), Invalidated::Absent);
 }
 
-#[test]
-fn entries_are_counted() {
-    let (store, _hand) = store(100);
+fn entries_are_counted(cache: Cache) {
+    let (store, _hand) = store_in(cache, 100);
     for n in 0..5 {
         put(&store, &format!("k{n}"), n);
     }
@@ -238,9 +283,8 @@ struct Ward {
 }
 
 impl Ward {
-    fn new() -> Self {
-        let entries = moka::sync::Cache::builder().build_with_hasher(Hasher::default());
-        Self { shard: Shard::default(), entries, start: Instant::now() }
+    fn new(cache: Cache) -> Self {
+        Self { shard: Shard::default(), entries: cache(10_000), start: Instant::now() }
     }
 
     fn at(&self, seconds: u32) -> Instant {
@@ -259,14 +303,13 @@ impl Ward {
     fn has(&mut self, key: &str, second: u32) -> bool {
         self.shard.sweep_if_due(self.at(second), &self.entries);
         let remembered = self.shard.remembers(key);
-        assert_eq!(remembered, self.entries.contains_key(key), "{key}");
+        assert_eq!(remembered, self.entries.contains(key), "{key}");
         remembered
     }
 }
 
-#[test]
-fn a_shard_is_swept_after_as_many_additions_as_it_keeps() {
-    let mut ward = Ward::new();
+fn a_shard_is_swept_after_as_many_additions_as_it_keeps(cache: Cache) {
+    let mut ward = Ward::new(cache);
     ward.add("dead", 1);
     for n in 0..62 {
         ward.add(&format!("a{n}"), 1000);
@@ -287,22 +330,20 @@ fn a_shard_is_swept_after_as_many_additions_as_it_keeps() {
     assert!(!ward.has("dead", 2));
 }
 
-#[test]
-fn a_shard_is_swept_once_a_minute() {
-    let mut ward = Ward::new();
+fn a_shard_is_swept_once_a_minute(cache: Cache) {
+    let mut ward = Ward::new(cache);
     ward.add("dead", 1);
     ward.add("evicted", 1000);
     assert!(ward.has("dead", 0) && ward.has("dead", 59), "a minute from the first look");
-    ward.entries.invalidate("evicted");
+    ward.entries.drop("evicted");
     assert!(!ward.has("dead", 60) && !ward.has("evicted", 60));
     ward.add("dead", 61);
     assert!(ward.has("dead", 119), "a minute from the last one");
     assert!(!ward.has("dead", 120));
 }
 
-#[test]
-fn rows_of_failures_are_swept_with_the_entries() {
-    let mut ward = Ward::new();
+fn rows_of_failures_are_swept_with_the_entries(cache: Cache) {
+    let mut ward = Ward::new(cache);
     let rows = |ward: &Ward, second| {
         let mut residue = Residue::default();
         ward.shard.count(ward.at(second), &mut residue);
