@@ -10,7 +10,7 @@ use crate::machine;
 use crate::peer::Peer;
 use crate::peers::{
     Amalgam, AmalgamBounded, CAPACITY, Cached, CachedByKey, Foyer, Hitbox, MokaGetWith, MokaTryGetWith, Ours,
-    OursByHand, OursSpawned, Quick,
+    OursByHand, OursQuick, OursSpawned, Quick,
 };
 use crate::report::{Table, publish};
 use crate::rounds::{Contender, take_turns};
@@ -30,6 +30,7 @@ pub fn run() -> std::io::Result<()> {
         contender::<MokaGetWith>(&runtime, CALLS),
         contender::<MokaTryGetWith>(&runtime, CALLS),
         contender::<Ours>(&runtime, CALLS),
+        contender::<OursQuick>(&runtime, CALLS),
         contender::<OursSpawned>(&runtime, CALLS),
         contender::<OursByHand>(&runtime, CALLS),
         contender::<Quick>(&runtime, CALLS),

@@ -1,7 +1,7 @@
 //! The stored envelope: payload, freshness, and what the entry says about itself.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -15,23 +15,55 @@ pub struct Entry {
     pub payload: Payload,
     /// What the entry says about itself.
     pub stamp: Stamp,
-    /// How long it is still fresh; zero when stale.
-    pub fresh_for: Duration,
-    /// How long until it is gone.
-    pub gone_in: Duration,
+    left: Left,
+}
+
+/// How long an entry has to go. Not worked out before somebody asks: a hit compares, and that is all.
+#[derive(Clone, Copy, Debug)]
+enum Left {
+    For { fresh: Duration, gone: Duration },
+    Until { now: Instant, soft: Instant, hard: Instant },
 }
 
 impl Entry {
-    /// An entry with this much time left.
+    /// An entry with this much time left, as a store in another process tells it.
     #[must_use]
     pub const fn new(payload: Payload, stamp: Stamp, fresh_for: Duration, gone_in: Duration) -> Self {
-        Self { payload, stamp, fresh_for, gone_in }
+        Self { payload, stamp, left: Left::For { fresh: fresh_for, gone: gone_in } }
+    }
+
+    /// An entry of a store in this process, found at `now`: fresh until `soft`, and gone from `hard` on. `None` if it is
+    /// gone.
+    #[must_use]
+    pub fn found(payload: Payload, stamp: Stamp, now: Instant, soft: Instant, hard: Instant) -> Option<Self> {
+        (now < hard).then_some(Self { payload, stamp, left: Left::Until { now, soft, hard } })
     }
 
     /// Whether the soft TTL is not over.
     #[must_use]
-    pub const fn is_fresh(&self) -> bool {
-        !self.fresh_for.is_zero()
+    pub fn is_fresh(&self) -> bool {
+        match self.left {
+            Left::For { fresh, .. } => !fresh.is_zero(),
+            Left::Until { now, soft, .. } => now < soft,
+        }
+    }
+
+    /// How long it is still fresh; zero when stale.
+    #[must_use]
+    pub fn fresh_for(&self) -> Duration {
+        match self.left {
+            Left::For { fresh, .. } => fresh,
+            Left::Until { now, soft, .. } => soft.saturating_duration_since(now),
+        }
+    }
+
+    /// How long until it is gone.
+    #[must_use]
+    pub fn gone_in(&self) -> Duration {
+        match self.left {
+            Left::For { gone, .. } => gone,
+            Left::Until { now, hard, .. } => hard.saturating_duration_since(now),
+        }
     }
 }
 

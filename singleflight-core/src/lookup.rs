@@ -51,7 +51,7 @@ impl Request {
 
     /// What an entry means to this call; a fresh one is kept for later calls.
     fn judge_near(&self, entry: Entry, route: &Route, near: &Near, ticket: Ticket) -> Looked {
-        let (stamp, fresh_for) = (entry.stamp, entry.fresh_for);
+        let (stamp, fresh_for) = (entry.stamp, entry.fresh_for());
         let looked = self.judge(Some(entry), route);
         if let Looked::Fresh(found) = &looked {
             near.found(&self.id.key, ticket, Fresh { value: found.value.clone(), stamp, fresh_for });
@@ -78,7 +78,7 @@ impl Request {
         }
         let Some(value) = self.value_of(&entry) else { return Looked::Missing { spoilt: true } };
         let stale = !entry.is_fresh();
-        let gone = far(self.engine.clock.now(), entry.gone_in);
+        let gone = far(self.engine.clock.now(), entry.gone_in());
         let found = Found { value, grant: entry.stamp.grant, gone, stale };
         if stale || refreshes_early(self.terms.early, &entry, &self.engine.clock) {
             Looked::Stale(found)
@@ -115,5 +115,5 @@ pub(crate) fn refreshes_early(beta: f64, entry: &Entry, clock: &Clock) -> bool {
     }
     // In 0 < x <= 1, so that the logarithm is finite.
     let chance = 1.0 - clock.fraction();
-    entry.stamp.fill_time.as_secs_f64() * beta * -chance.ln() >= entry.fresh_for.as_secs_f64()
+    entry.stamp.fill_time.as_secs_f64() * beta * -chance.ln() >= entry.fresh_for().as_secs_f64()
 }

@@ -7,12 +7,13 @@
 
 use std::hint::black_box;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use futures::future::{join as join_pair, join_all};
 use gungraun::prelude::*;
 use gungraun::{Callgrind, Dhat, DhatMetric, EventKind};
 use serde::{Deserialize, Serialize};
-use singleflight_core::{SingleFlight, single_flight};
+use singleflight_core::{MemoryBackend, SingleFlight, single_flight};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
@@ -70,8 +71,17 @@ struct Warm {
 }
 
 fn warm() -> Warm {
+    warm_with(SingleFlight::in_memory())
+}
+
+fn warm_over_quick() -> Warm {
+    let backend = MemoryBackend::builder().quick().build();
+    warm_with(SingleFlight::builder().backend(Arc::new(backend)).build())
+}
+
+fn warm_with(flights: SingleFlight) -> Warm {
     let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let users = Rc::new(Users { flights: SingleFlight::in_memory(), gate: Notify::new() });
+    let users = Rc::new(Users { flights, gate: Notify::new() });
     runtime.block_on(async {
         for id in 0..CALLS {
             users.number(id).await;
@@ -107,6 +117,12 @@ fn hit_of_text(warm: Warm) -> Warm {
     warm
 }
 
+#[library_benchmark(config = at_most(HIT_OVER_QUICK.0, HIT_OVER_QUICK.1), setup = warm_over_quick)]
+#[bench::of_a_number()]
+fn hit_over_quick(warm: Warm) -> Warm {
+    hit(warm)
+}
+
 #[library_benchmark(config = at_most(MISS.0, MISS.1), setup = warm)]
 #[bench::of_a_number()]
 fn miss(warm: Warm) -> Warm {
@@ -116,6 +132,12 @@ fn miss(warm: Warm) -> Warm {
         }
     });
     warm
+}
+
+#[library_benchmark(config = at_most(MISS_OVER_QUICK.0, MISS_OVER_QUICK.1), setup = warm_over_quick)]
+#[bench::of_a_number()]
+fn miss_over_quick(warm: Warm) -> Warm {
+    miss(warm)
 }
 
 #[library_benchmark(config = at_most(JOIN.0, JOIN.1), setup = warm)]
@@ -137,10 +159,12 @@ fn join(warm: Warm) -> Warm {
 const HIT: (u64, u64) = (1540, 0);
 /// Its one allocation is the clone of the value's `String`.
 const HIT_OF_TEXT: (u64, u64) = (1746, 1000);
+const HIT_OVER_QUICK: (u64, u64) = (1000, 0);
+const MISS_OVER_QUICK: (u64, u64) = (14_000, 19_060);
 const MISS: (u64, u64) = (17_120, 19_060);
 /// Of these, one is the future of each caller.
 const JOIN: (u64, u64) = (6640, 3044);
 
-library_benchmark_group!(name = counts, benchmarks = [hit, hit_of_text, miss, join]);
+library_benchmark_group!(name = counts, benchmarks = [hit, hit_of_text, hit_over_quick, miss, miss_over_quick, join]);
 
 main!(library_benchmark_groups = counts);

@@ -9,7 +9,7 @@ use singleflight_benches::misses::miss;
 use singleflight_benches::peer::Peer;
 use singleflight_benches::peers::{
     Amalgam, CAPACITY, Cached, CachedByKey, Foyer, Hitbox, MokaGetWith, MokaTryGetWith, Ours, OursByHand,
-    OursSpawned, Quick,
+    OursQuick, OursSpawned, Quick,
 };
 use singleflight_benches::report::{Table, publish};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -77,6 +77,7 @@ fn misses(runtime: &Runtime) -> Vec<Record> {
         miss_of::<MokaGetWith>(runtime),
         miss_of::<MokaTryGetWith>(runtime),
         miss_of::<Ours>(runtime),
+        miss_of::<OursQuick>(runtime),
         miss_of::<OursSpawned>(runtime),
         miss_of::<OursByHand>(runtime),
         miss_of::<Quick>(runtime),

@@ -13,7 +13,7 @@ pub use self::cached::{Cached, CachedByKey};
 pub use self::foyer::Foyer;
 pub use self::hitbox::Hitbox;
 pub use self::moka::{MokaGetWith, MokaTryGetWith};
-pub use self::ours::{Ours, OursByHand, OursSpawned};
+pub use self::ours::{Ours, OursByHand, OursQuick, OursSpawned};
 pub use self::quick::Quick;
 
 use crate::peer::Candidate;

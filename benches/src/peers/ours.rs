@@ -1,6 +1,8 @@
 //! Ours, in memory.
 
-use singleflight_core::{SingleFlight, single_flight};
+use std::sync::Arc;
+
+use singleflight_core::{MemoryBackend, SingleFlight, single_flight};
 
 use crate::load::{Answer, Failure, Load};
 use crate::peer::Peer;
@@ -30,6 +32,26 @@ impl Peer for Ours {
 
     async fn remove(&self, key: u64) {
         self.flights.invalidate(&format!("row:{key}")).await.expect("memory is always there");
+    }
+}
+
+/// The attribute, entries in quick_cache.
+pub struct OursQuick(Ours);
+
+impl Peer for OursQuick {
+    const NAME: &'static str = "`#[single_flight]` over quick_cache";
+
+    fn new() -> Self {
+        let backend = Arc::new(MemoryBackend::builder().quick().build());
+        Self(Ours { flights: SingleFlight::builder().backend(backend).build() })
+    }
+
+    async fn get(&self, key: u64, load: Load) -> Answer {
+        self.0.get(key, load).await
+    }
+
+    async fn remove(&self, key: u64) {
+        self.0.remove(key).await;
     }
 }
 

@@ -77,8 +77,8 @@ impl BytesBackend {
     fn decode(entry: &Entry) -> Option<Entry> {
         let Payload::Bytes(record) = &entry.payload else { return None };
         let (header, payload): (Header, Bytes) = Header::split(record)?;
-        let fresh_for = entry.gone_in.saturating_sub(header.grace);
-        Some(Entry::new(Payload::Bytes(payload), header.stamp, fresh_for, entry.gone_in))
+        let fresh_for = entry.gone_in().saturating_sub(header.grace);
+        Some(Entry::new(Payload::Bytes(payload), header.stamp, fresh_for, entry.gone_in()))
     }
 }
 

@@ -45,7 +45,7 @@ async fn a_record_that_was_replaced_is_as_fresh_as_the_server_says() {
         for _ in 0..3 {
             let entry = reader.read("k").await.unwrap().expect("it is there");
             assert_eq!((entry.stamp.grant, entry.is_fresh()), (grant, !soft.is_zero()), "{value}");
-            assert!(entry.fresh_for <= soft && entry.gone_in <= MINUTE, "{entry:?}");
+            assert!(entry.fresh_for() <= soft && entry.gone_in() <= MINUTE, "{entry:?}");
         }
     }
     writer.invalidate("k").await.unwrap();

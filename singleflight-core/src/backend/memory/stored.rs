@@ -27,11 +27,7 @@ impl Stored {
 
     /// The entry as a reader finds it at `now`.
     pub(super) fn into_entry(mut self, now: Instant) -> Option<Entry> {
-        let gone_in = self.hard.checked_duration_since(now).filter(|left| !left.is_zero())?;
-        // Mostly the same: a subtraction of times is a part of what a hit costs.
-        let fresh_for =
-            if self.soft == self.hard { gone_in } else { self.soft.saturating_duration_since(now) };
-        Some(Entry::new(self.payload.take()?, self.stamp, fresh_for, gone_in))
+        Entry::found(self.payload.take()?, self.stamp, now, self.soft, self.hard)
     }
 }
 

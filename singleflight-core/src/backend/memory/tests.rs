@@ -235,7 +235,7 @@ fn absurd_ttls_are_harmless() {
     let payload = Payload::Value(Arc::new(()));
     store.shared.publish(Publish::new("a", token, payload, stamp, Duration::MAX, SECOND));
     let entry = store.peek("a").unwrap();
-    assert_eq!((entry.fresh_for, entry.gone_in), (SECOND, SECOND));
+    assert_eq!((entry.fresh_for(), entry.gone_in()), (SECOND, SECOND));
 }
 
 /// Each end is exclusive: at the very moment it is over.
