@@ -27,6 +27,9 @@ impl Stored {
 
     /// The entry as a reader finds it at `now`.
     pub(super) fn into_entry(mut self, now: Instant) -> Option<Entry> {
+        if now >= self.hard {
+            return None;
+        }
         Entry::found(self.payload.take()?, self.stamp, now, self.soft, self.hard)
     }
 }
