@@ -4,11 +4,12 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::backend::Medium;
+use crate::backend::{LeaseBackend, Medium};
 use crate::control::{CallOutcome, Scope};
 use crate::engine::{Request, Verdict};
-use crate::entry::{Kind, Payload};
+use crate::entry::{Entry, Kind, Payload};
 use crate::error::{FlightError, FlightErrorKind};
 use crate::fill::{Leader, Run};
 use crate::flight::{FlightId, Purpose};
@@ -29,6 +30,8 @@ pub struct Call<'a, R> {
     policy: &'a Policy,
     key: &'a str,
     flights: Option<&'a SingleFlight>,
+    /// Whether nothing was there a moment ago.
+    absent: AtomicBool,
 }
 
 /// What a call that found no fresh value is to do.
@@ -59,7 +62,7 @@ impl<'a, R> Call<'a, R> {
         key: &'a str,
         flights: Option<&'a SingleFlight>,
     ) -> Self {
-        Self { typed, site, place, policy, key, flights }
+        Self { typed, site, place, policy, key, flights, absent: AtomicBool::new(false) }
     }
 
     /// The fresh value, if it can be had without waiting: the whole of a hit in process.
@@ -84,9 +87,9 @@ impl<'a, R> Call<'a, R> {
         let engine = flights.engine();
         let value = self.typed.value();
         let entry = match engine.backend.medium() {
-            Medium::Values => engine.backend.peek(self.key)?,
+            Medium::Values => self.note(engine.backend.peek(self.key))?,
             Medium::Bytes if value.wire.is_none() => {
-                crate::backend::LeaseBackend::peek(&*engine.local, self.key)?
+                self.note(LeaseBackend::peek(&*engine.local, self.key))?
             }
             Medium::Bytes => engine.near.as_ref()?.peek(self.key)?,
             Medium::Nothing => return None,
@@ -108,6 +111,13 @@ impl<'a, R> Call<'a, R> {
             site.near_hit()
         }
         Some(result)
+    }
+
+    fn note(&self, entry: Option<Entry>) -> Option<Entry> {
+        if entry.is_none() {
+            self.absent.store(true, Ordering::Relaxed);
+        }
+        entry
     }
 
     /// The policy in force, of which a function without a default can only do so much.
@@ -137,14 +147,18 @@ impl<'a, R> Call<'a, R> {
     /// # Cancel safety
     /// Dropping it affects this caller alone.
     pub async fn enter(&self) -> Entered<'a, R> {
+        // On the heap, so that an annotated function's future stays about as large as its body's.
+        Box::pin(self.carry()).await
+    }
+
+    async fn carry(&self) -> Entered<'a, R> {
         let mut retry = false;
         loop {
             let Some(mut request) = self.request() else {
                 return Entered::Fill(Fill { typed: self.typed, leader: None });
             };
             request.terms.retry_errors |= retry;
-            // On the heap, so that an annotated function's future stays about as large as its body's.
-            let (request, verdict) = Box::pin(request.run()).await;
+            let verdict = request.carry().await;
             if let Some(entered) = self.entered(&request, verdict) {
                 return entered;
             }
@@ -182,7 +196,8 @@ impl<'a, R> Call<'a, R> {
         }
         let kind = Kind::new(identity, terms.version);
         let can_fail = self.typed.can_fail();
-        Some(Request { engine, id, kind, value, terms, site, scope, can_fail })
+        let absent = self.absent.swap(false, Ordering::Relaxed);
+        Some(Request { engine, id, kind, value, terms, site, scope, can_fail, absent })
     }
 
     /// What the engine said, in the function's own type; `None` if it cannot be said so, and the call begins again.

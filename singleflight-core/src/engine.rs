@@ -68,6 +68,8 @@ pub(crate) struct Request {
     pub(crate) scope: Scope,
     /// Whether the result can carry a [`FlightError`].
     pub(crate) can_fail: bool,
+    /// Whether this process's store was looked in just now, and had nothing.
+    pub(crate) absent: bool,
 }
 
 /// What becomes of a call.
@@ -101,20 +103,18 @@ pub(crate) struct Course {
 
 impl Request {
     /// Carries the call as far as it goes without running its body.
-    pub(crate) async fn run(self) -> (Self, Verdict) {
-        let verdict = self.carry().await;
-        (self, verdict)
-    }
-
-    async fn carry(&self) -> Verdict {
+    pub(crate) async fn carry(&self) -> Verdict {
         let engine = &*self.engine;
         let purpose = if self.scope.refresh { Purpose::Renewal } else { Purpose::Fill };
         let arrived = engine.clock.now();
         let budget = far(arrived, self.terms.wait);
         let mut course = Course { arrived, budget, deadline: budget, purpose, seen: None, newer: false };
+        let mut absent = self.absent;
         loop {
             let route = self.route(&course).await;
-            if let Some(verdict) = self.look_here(&route, &mut course) {
+            // What came since that look is found by who asks for the lease.
+            let looked = std::mem::take(&mut absent) && !route.brief;
+            if !looked && let Some(verdict) = self.look_here(&route, &mut course) {
                 return verdict;
             }
             if course.newer && !route.brief {
