@@ -202,19 +202,18 @@ impl<'a, R> Call<'a, R> {
 
     /// What the engine said, in the function's own type; `None` if it cannot be said so, and the call begins again.
     fn entered(&self, request: &Request, verdict: Verdict) -> Option<Entered<'a, R>> {
-        let give = |value: &crate::backend::SharedValue| self.typed.give(&**value);
         let (outcome, answer) = match verdict {
             Verdict::Fresh(value) => {
                 request.site.hit();
-                (CallOutcome::Hit, give(&value)?)
+                (CallOutcome::Hit, self.typed.hand(value)?)
             }
             Verdict::Stale(value) => {
                 request.site.count(Count::Stale);
-                (CallOutcome::Stale, give(&value)?)
+                (CallOutcome::Stale, self.typed.hand(value)?)
             }
             Verdict::Coalesced(value) => {
                 request.site.count(Count::Follow);
-                (CallOutcome::Coalesced, give(&value)?)
+                (CallOutcome::Coalesced, self.typed.hand(value)?)
             }
             Verdict::Failed(failed) => {
                 let cooling = failed.kind == FlightErrorKind::CoolingDown;

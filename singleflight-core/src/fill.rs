@@ -269,7 +269,7 @@ fn step<R>(
             Phase::Publishing(publish) => {
                 let Poll::Ready(value) = publish.as_mut().poll(cx) else { return Poll::Pending };
                 *phase = Phase::Over;
-                return match typed.give(&*value) {
+                return match typed.hand(value) {
                     Some(result) => Poll::Ready(result),
                     None => unreachable_type(),
                 };

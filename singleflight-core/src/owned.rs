@@ -10,6 +10,7 @@ use std::future::Future;
 use std::ops::Deref;
 use std::pin::Pin;
 
+use crate::backend::SharedValue;
 use crate::call::Fill;
 use crate::error::FlightError;
 use crate::key::Part;
@@ -144,6 +145,10 @@ impl<R> Typed<R> for Boxed<R> {
 
     fn give(&self, value: &dyn Any) -> Option<R> {
         self.0.give(value)
+    }
+
+    fn hand(&self, value: SharedValue) -> Option<R> {
+        self.0.hand(value)
     }
 
     fn share(&self, error: &dyn Any) -> Option<R> {

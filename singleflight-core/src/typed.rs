@@ -19,6 +19,8 @@ pub trait Typed<R>: Send + Sync {
     fn take(&self, result: R) -> Taken<R>;
     /// The result that a stored value stands for; `None` if the value is of another type.
     fn give(&self, value: &dyn Any) -> Option<R>;
+    /// The same, of a value that need not be left to others: copied only if someone else has it too.
+    fn hand(&self, value: SharedValue) -> Option<R>;
     /// The result that a shared error stands for; `None` if the error is of another type or `R` has no way to share.
     fn share(&self, error: &dyn Any) -> Option<R>;
     /// The result that a [`FlightError`] stands for; `None` if `R` cannot carry one.

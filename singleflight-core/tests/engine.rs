@@ -82,3 +82,39 @@ fn a_second_engine_is_refused_in_words() {
     let shown = "InstallError(the process has an engine already: install one at start-up, before the first annotated call)";
     assert_eq!(format!("{error:?}"), shown);
 }
+
+/// Counts its clones.
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Large {
+    #[serde(skip)]
+    clones: Arc<AtomicUsize>,
+}
+
+impl Clone for Large {
+    fn clone(&self) -> Self {
+        self.clones.fetch_add(1, Ordering::SeqCst);
+        Self { clones: self.clones.clone() }
+    }
+}
+
+#[cfg(feature = "test-util")]
+#[tokio::test]
+async fn what_came_over_the_wire_for_one_caller_is_not_copied() {
+    let clock = singleflight_core::Clock::system();
+    let flights = SingleFlight::builder()
+        .backend(Arc::new(singleflight_core::testing::BytesBackend::new(clock)))
+        .namespace("test")
+        .build();
+    let call = || flights.flight("k").run(|| async { Ok::<_, FlightError>(Large::default()) });
+    for of in ["the load", "a hit"] {
+        assert_eq!(call().await.unwrap().clones.load(Ordering::SeqCst), 0, "{of}");
+    }
+    let total = flights.statistics().total;
+    assert_eq!((total.fills, total.hits), (1, 1));
+
+    // In this process the store has the value as well.
+    let flights = SingleFlight::in_memory();
+    let call = || flights.flight("k").run(|| async { Ok::<_, FlightError>(Large::default()) });
+    let counts = [call().await, call().await].map(|large| large.unwrap().clones.load(Ordering::SeqCst));
+    assert_eq!(counts, [2, 2], "one for each, of one value");
+}

@@ -4,7 +4,9 @@ use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 
+use super::value::Handed;
 use super::{Kind, Make, Negative, Store, Way, Words};
+use crate::backend::SharedValue;
 use crate::error::FlightError;
 use crate::typed::{Failure, Loaded, Taken, Typed, ValueOps};
 
@@ -75,7 +77,11 @@ where
     }
 
     fn give(&self, value: &dyn Any) -> Option<K::Output> {
-        (self.store.unpack)(value).map(K::join)
+        (self.store.unpack)(Handed::Shared(value)).map(K::join)
+    }
+
+    fn hand(&self, value: SharedValue) -> Option<K::Output> {
+        (self.store.unpack)(Handed::Own(value)).map(K::join)
     }
 
     fn share(&self, error: &dyn Any) -> Option<K::Output> {

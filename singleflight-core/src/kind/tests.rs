@@ -215,6 +215,8 @@ fn cache_if_and_defaults_concern_the_value() {
     assert_eq!(plan.answer(5), Ok(5));
     assert_eq!(probe!(Option<u8>).answer(None), None);
     assert!(plan.give(&"another type").is_none());
+    assert!(plan.hand(Arc::new("another type")).is_none());
+    assert_eq!(plan.hand(Arc::new(5_u8)), Some(Ok(5)));
 }
 
 #[test]

@@ -61,15 +61,31 @@ impl<T: Serialize + DeserializeOwned> CanTravel for T {}
 #[derive(Debug)]
 pub struct Store<T> {
     pub(super) pack: fn(T) -> SharedValue,
-    pub(super) unpack: fn(&dyn Any) -> Option<T>,
+    pub(super) unpack: fn(Handed<'_>) -> Option<T>,
     pub(super) ops: fn() -> ValueOps,
+}
+
+/// A stored value on its way to a caller.
+#[derive(Debug)]
+pub(super) enum Handed<'a> {
+    /// It stays where it is.
+    Shared(&'a dyn Any),
+    /// It need not, and is copied only if someone else has it too.
+    Own(SharedValue),
 }
 
 copies!(Store<T>);
 
 impl<T: CanClone + CanCross> Store<T> {
     fn new(ops: fn() -> ValueOps) -> Self {
-        Self { pack: |value| Arc::new(value), unpack: |value| value.downcast_ref::<T>().cloned(), ops }
+        Self {
+            pack: |value| Arc::new(value),
+            unpack: |value| match value {
+                Handed::Shared(value) => value.downcast_ref::<T>().cloned(),
+                Handed::Own(value) => value.downcast::<T>().ok().map(Arc::unwrap_or_clone),
+            },
+            ops,
+        }
     }
 }
 
