@@ -8,6 +8,7 @@ pub mod machine;
 pub mod misses;
 pub mod peer;
 pub mod peers;
+pub mod redis;
 pub mod report;
 pub mod rounds;
 pub mod scenes;

@@ -4,8 +4,18 @@ use std::fs;
 use std::process::Command;
 
 /// Those whose versions a reader wants to know.
-const PEERS: [&str; 8] =
-    ["amalgam-cache", "cached", "foyer-memory", "hitbox", "hitbox-fn", "moka", "quick_cache", "tokio"];
+const PEERS: [&str; 10] = [
+    "amalgam-cache",
+    "cached",
+    "foyer-memory",
+    "hitbox",
+    "hitbox-fn",
+    "hitbox-redis",
+    "moka",
+    "quick_cache",
+    "redis",
+    "tokio",
+];
 
 /// The machine's load averages.
 pub fn load() -> String {

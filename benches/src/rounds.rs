@@ -65,7 +65,8 @@ pub fn take_turns(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<Measur
 }
 
 impl Spread {
-    fn of(mut values: Vec<f64>) -> Self {
+    /// Of at least one.
+    pub(crate) fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let at = |quarter: usize| values[(values.len() - 1) * quarter / 4];
         Self { low: at(1), median: at(2), high: at(3) }

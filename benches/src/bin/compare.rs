@@ -2,12 +2,17 @@
 
 use std::process::ExitCode;
 
-use singleflight_benches::{behaviour, herds, hits, misses};
+use singleflight_benches::{behaviour, herds, hits, misses, redis};
 
 type Part = (&'static str, fn() -> std::io::Result<()>);
 
-const PARTS: [Part; 4] =
-    [("behaviour", behaviour::run), ("misses", misses::run), ("herds", herds::run), ("hits", hits::run)];
+const PARTS: [Part; 5] = [
+    ("behaviour", behaviour::run),
+    ("misses", misses::run),
+    ("herds", herds::run),
+    ("hits", hits::run),
+    ("redis", redis::run),
+];
 
 fn main() -> ExitCode {
     let asked: Vec<String> = std::env::args().skip(1).collect();
