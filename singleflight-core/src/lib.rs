@@ -32,6 +32,7 @@
 //! |---|---|---|
 //! | `json` | yes | JSON as a second codec for backends that keep bytes |
 //! | `metrics` | no | figures for the recorder of the `metrics` crate |
+//! | `quick` | no | `MemoryBuilder::quick`: values in `quick_cache` instead of moka, for quicker hits and loads |
 //! | `tracing` | no | spans and events for the `tracing` crate: a span `flight` around each fill, with its function and outcome |
 //! | `test-util` | no | the module `testing`: an engine for each test, faults on demand, and the conformance suite for backends |
 
