@@ -22,6 +22,9 @@ const PLOT: u32 = 440;
 const LINE: u32 = 22;
 const COLUMN: i32 = 430;
 const MARGIN: i32 = 24;
+/// Between the plot and its legend.
+const GAP: i32 = 12;
+const NOTE: &str = "Bars: half of the measurements lie between their ends. Lines: through the medians.";
 const FONT: &str = "sans-serif";
 const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
 const GRID: RGBColor = RGBColor(0xcc, 0xcc, 0xcc);
@@ -84,7 +87,7 @@ impl Chart {
 
     fn draw_into(&self, text: &mut String) -> Drawn {
         let lines = u32::try_from(self.series.len().div_ceil(2)).unwrap_or(u32::MAX);
-        let height = HEAD as u32 + PLOT + lines * LINE + MARGIN as u32;
+        let height = HEAD as u32 + PLOT + (lines + 1) * LINE + (2 * GAP) as u32;
         let root = SVGBackend::with_string(text, (WIDTH, height)).into_drawing_area();
         // Readers' pages may be dark.
         root.fill(&WHITE)?;
@@ -105,6 +108,7 @@ impl Chart {
         let (plot, _) = below.split_vertically(PLOT as i32);
         let ((x_bold, x_light), (y_bold, y_light)) = (ticks(&x), ticks(&y));
         let mut chart = ChartBuilder::on(&plot)
+            .margin_left(MARGIN / 2)
             .margin_right(MARGIN)
             .x_label_area_size(56)
             .y_label_area_size(84)
@@ -124,29 +128,32 @@ impl Chart {
             .bold_line_style(GRID)
             .light_line_style(FINE_GRID)
             .draw()?;
-        for (number, series) in self.series.iter().enumerate() {
-            let at = |x: f64, y: f64| chart.backend_coord(&(x, y));
-            let points: Vec<_> = series.points.iter().map(|(x, y)| at(*x, y.median)).collect();
-            let spreads = series.points.iter().map(|(x, y)| [at(*x, y.low), at(*x, y.high)]);
-            for spread in spreads {
-                root.draw(&PathElement::new(spread, look::colour(&series.name).mix(0.4).stroke_width(5)))?;
+        let at = |x: f64, y: f64| chart.backend_coord(&(x, y));
+        for series in &self.series {
+            let style = look::colour(&series.name).mix(0.3).stroke_width(4);
+            for (x, y) in &series.points {
+                root.draw(&PathElement::new([at(*x, y.low), at(*x, y.high)], style))?;
             }
-            series.draw(number, points, root)?;
         }
-        Ok(())
+        self.series.iter().enumerate().try_for_each(|(number, series)| {
+            let points = series.points.iter().map(|(x, y)| at(*x, y.median)).collect();
+            series.draw(number, points, root)
+        })
     }
 
     fn draw_legend(&self, root: &Area<'_>) -> Drawn {
         let style = (FONT, 17).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
         let lines = self.series.len().div_ceil(2);
+        let top = HEAD + PLOT as i32 + GAP;
         for (number, series) in self.series.iter().enumerate() {
             let (column, line) = ((number / lines) as i32, (number % lines) as i32);
             let left = MARGIN + column * COLUMN;
-            let middle = HEAD + PLOT as i32 + line * LINE as i32 + LINE as i32 / 2;
+            let middle = top + line * LINE as i32 + LINE as i32 / 2;
             series.draw_sample(number, (left, middle), root)?;
             root.draw_text(&series.name, &style, (left + 46, middle))?;
         }
-        Ok(())
+        let note = top + lines as i32 * LINE as i32 + LINE as i32 / 2;
+        root.draw_text(NOTE, &(FONT, 15).into_font().color(&INK).pos(style.pos), (MARGIN, note))
     }
 }
 

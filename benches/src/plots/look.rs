@@ -29,7 +29,7 @@ pub(super) struct Mark {
     pub(super) filled: bool,
 }
 
-/// In the order in which series get them: shapes, filled and then hollow.
+/// In the order in which series get them, filled and hollow by turns: as seven is odd, fourteen series differ.
 const SHAPES: [&[(i32, i32)]; 7] = [
     // A circle, near enough.
     &[
@@ -76,7 +76,7 @@ const SHAPES: [&[(i32, i32)]; 7] = [
 impl Mark {
     /// That of a chart's series with this number.
     pub(super) fn of(series: usize) -> Self {
-        Self { corners: SHAPES[series % SHAPES.len()], filled: (series / SHAPES.len()).is_multiple_of(2) }
+        Self { corners: SHAPES[series % SHAPES.len()], filled: series.is_multiple_of(2) }
     }
 
     /// Around this point.
