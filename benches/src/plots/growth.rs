@@ -25,18 +25,24 @@ pub(super) fn charts(measured: Value) -> serde_json::Result<Vec<Chart>> {
             Some(one.hit)
         });
     let bytes = Axis { what: "memory of a key", unit: Unit::Bytes };
-    let memory = by_keys(&keys.filled, "growth-memory", "Memory, by the number of keys", bytes, memory);
+    // Apart: what the allocator takes beside what it is asked for is in one of them alone.
+    let memory = by_keys(
+        &keys.filled,
+        "growth-memory",
+        "Memory of the process, by the number of keys",
+        bytes,
+        |one| one.resident,
+    );
+    let heap =
+        by_keys(&keys.filled, "growth-heap", "Asked of the allocator, by the number of keys", bytes, |one| {
+            one.heap.map(|heap| Spread { low: heap, median: heap, high: heap })
+        });
     let each = time("time for each waiter");
     let each = by_waiters(&waiters, "growth-waiters", "Until all waiters are answered", each, |one| one.each);
     let late = time("time after the load's end");
     let late =
         by_waiters(&waiters, "growth-late", "Until 99 of 100 waiters are answered", late, |one| one.p99);
-    Ok(vec![fills, hits, memory, each, late, by_size(&values)])
-}
-
-/// As the allocator was asked for it, where that was counted.
-fn memory(filled: &Filled) -> Option<Spread> {
-    filled.heap.map(|heap| Spread { low: heap, median: heap, high: heap }).or(filled.resident)
+    Ok(vec![fills, hits, memory, heap, each, late, by_size(&values)])
 }
 
 fn by_keys(
