@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
@@ -26,9 +26,11 @@ const HERDS: [(usize, usize); 3] = [(200, 301), (10_000, 41), (100_000, 11)];
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// When the load ends.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-enum End {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// When it begins.
     AtOnce,
+    /// Not before everybody waits.
     WhenAllHaveCalled,
 }
 

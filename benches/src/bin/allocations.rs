@@ -3,6 +3,7 @@
 use std::alloc::System;
 
 use serde::Serialize;
+use singleflight_benches::growth;
 use singleflight_benches::hits::{KIND_NAMES, Keys, Row, Small, User, ways};
 use singleflight_benches::machine;
 use singleflight_benches::misses::miss;
@@ -27,6 +28,9 @@ struct Record {
 }
 
 fn main() -> std::io::Result<()> {
+    if let Some(done) = growth::worker(Some(&heap)) {
+        return done;
+    }
     let before = machine::load();
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let mut records = Vec::new();
@@ -46,6 +50,12 @@ fn main() -> std::io::Result<()> {
         tables.last_mut().expect("pushed above").rows.push(row);
     }
     publish("allocations", &machine::about(&before), &tables, &records)
+}
+
+/// Bytes that are on the heap now.
+fn heap() -> u64 {
+    let stats = ALLOCATOR.stats();
+    (stats.bytes_allocated - stats.bytes_deallocated) as u64
 }
 
 /// Beyond the clone of the value.
