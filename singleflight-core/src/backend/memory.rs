@@ -99,11 +99,12 @@ impl MemoryBuilder {
     /// The backend.
     #[must_use]
     pub fn build(self) -> MemoryBackend {
+        let share = usize::try_from(self.capacity).unwrap_or(usize::MAX) / Shared::SHARDS;
         MemoryBackend {
             shared: Arc::new(Shared {
                 clock: self.clock,
                 entries: (self.entries)(self.capacity),
-                shards: (0..Shared::SHARDS).map(|_| Mutex::default()).collect(),
+                shards: (0..Shared::SHARDS).map(|_| Mutex::new(Shard::new(share))).collect(),
                 hasher: Hasher::default(),
                 feed: OnceLock::new(),
             }),

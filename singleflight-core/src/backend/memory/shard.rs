@@ -30,6 +30,8 @@ pub(super) struct Shard {
     added: usize,
     kept: usize,
     sweep_at: Option<Instant>,
+    /// Up to so many entries are taken to be in the cache without a look: its bound, shared out.
+    share: usize,
 }
 
 #[derive(Default)]
@@ -104,6 +106,11 @@ impl Row {
 }
 
 impl Shard {
+    /// A shard that looks after about `share` entries when the cache is full.
+    pub(super) fn new(share: usize) -> Self {
+        Self { share, ..Self::default() }
+    }
+
     /// Steps 2 to 4 of an acquire; the entry has been looked at.
     pub(super) fn acquire(&mut self, request: &Acquire<'_>, now: Instant) -> Acquired {
         let row = self.row(request.key);
@@ -214,18 +221,22 @@ impl Shard {
     }
 
     /// Frees what has expired, often enough for the bounds above and rarely enough to cost each addition a constant.
+    ///
+    /// What the cache has evicted is looked for only where there are more entries than the shard's share: most caches are
+    /// never full, and a look costs about as much as a hit.
     pub(super) fn sweep_if_due(&mut self, now: Instant, entries: &Entries) {
         let due = *self.sweep_at.get_or_insert_with(|| far(now, SWEEP_EVERY));
         if self.added < self.kept.max(SWEEP_AFTER) && now < due {
             return;
         }
         self.rows.retain(|_, row| row.is_live(now));
+        let crowded = self.gone.len() > self.share;
         self.gone.retain(|key, hard| {
             let expired = now >= *hard;
             if expired {
                 entries.drop(key);
             }
-            !expired && entries.contains(key)
+            !expired && (!crowded || entries.contains(key))
         });
         self.kept = self.rows.len() + self.gone.len();
         self.rows.shrink_to(2 * self.rows.len());

@@ -33,6 +33,7 @@ on_each_cache! {
     entries_are_counted
     a_shard_is_swept_after_as_many_additions_as_it_keeps
     a_shard_is_swept_once_a_minute
+    what_was_evicted_is_looked_for_where_there_are_more_than_the_share
     rows_of_failures_are_swept_with_the_entries
 }
 
@@ -340,6 +341,20 @@ fn a_shard_is_swept_once_a_minute(cache: Cache) {
     ward.add("dead", 61);
     assert!(ward.has("dead", 119), "a minute from the last one");
     assert!(!ward.has("dead", 120));
+}
+
+fn what_was_evicted_is_looked_for_where_there_are_more_than_the_share(cache: Cache) {
+    let mut ward = Ward { shard: Shard::new(2), ..Ward::new(cache) };
+    let sweep = |ward: &mut Ward, second| {
+        ward.shard.sweep_if_due(ward.at(second), &ward.entries);
+        ward.shard.remembers("evicted")
+    };
+    ward.add("evicted", 1000);
+    ward.entries.drop("evicted");
+    ward.add("a", 1000);
+    assert!(sweep(&mut ward, 0) && sweep(&mut ward, 60), "two are its share");
+    ward.add("b", 1000);
+    assert!(!sweep(&mut ward, 120) && ward.has("a", 120) && ward.has("b", 120));
 }
 
 fn rows_of_failures_are_swept_with_the_entries(cache: Cache) {
