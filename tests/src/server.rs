@@ -118,9 +118,17 @@ impl Server {
     /// # Panics
     /// If there is none.
     pub fn say(&self, words: &[&str]) -> String {
+        self.try_say(words).expect("the server answers")
+    }
+
+    /// The same; `None` where the server cuts the connection, as one does that is made a replica.
+    ///
+    /// # Panics
+    /// If nobody listens.
+    pub fn try_say(&self, words: &[&str]) -> Option<String> {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
         let mut connection = TcpStream::connect(("127.0.0.1", self.port)).expect("the server can be dialled");
-        speak(&mut connection, &words).expect("the server answers")
+        speak(&mut connection, &words)
     }
 
     /// A number from `INFO`.
