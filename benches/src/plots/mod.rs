@@ -4,6 +4,7 @@ mod chart;
 mod growth;
 mod herds;
 mod look;
+mod redis;
 mod results;
 mod scale;
 
@@ -19,7 +20,8 @@ pub use self::scale::Unit;
 type Charts = fn(Value) -> serde_json::Result<Vec<Chart>>;
 
 /// Parts whose results are drawn.
-const DRAWN: [(&str, Charts); 2] = [("herds", herds::charts), ("growth", growth::charts)];
+const DRAWN: [(&str, Charts); 3] =
+    [("herds", herds::charts), ("redis", redis::charts), ("growth", growth::charts)];
 
 /// Runs it.
 ///
