@@ -113,6 +113,8 @@ impl<'a, R> Call<'a, R> {
         Some(result)
     }
 
+    /// Remembers that nothing was there, so that the flight need not look again. What comes in between is found under the
+    /// lease: whoever asks for it is told of a fresh entry.
     fn note(&self, entry: Option<Entry>) -> Option<Entry> {
         if entry.is_none() {
             self.absent.store(true, Ordering::Relaxed);
@@ -282,5 +284,28 @@ impl<R> fmt::Debug for Entered<'_, R> {
 impl<R> fmt::Debug for Fill<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fill").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::kind::{ByFlightError, CanMake, DisplayWords, IsResult, Never, plan, portable};
+
+    #[tokio::test]
+    async fn what_comes_between_the_look_and_the_flight_is_found() {
+        static SITE: Site = Site::named("late");
+        let flights = SingleFlight::in_memory();
+        let policy = Policy::new().ttl(Duration::from_secs(30));
+        let kind = IsResult::<u8, FlightError>::new();
+        let plan = plan(kind, portable(kind), Never, ByFlightError, CanMake, DisplayWords);
+        let call = Call::new(&plan, &SITE, Place::named(SITE.name()), &policy, "k", Some(&flights));
+        assert!(call.peek().is_none());
+        let other = flights.flight("k").site(&SITE).policy(policy).run(async || Ok::<u8, FlightError>(7));
+        assert_eq!(other.await.unwrap(), 7);
+        assert!(matches!(call.enter().await, Entered::Answer(Ok(7))));
+        assert_eq!(flights.statistics().total.fills, 1);
     }
 }

@@ -112,7 +112,6 @@ impl Request {
         let mut absent = self.absent;
         loop {
             let route = self.route(&course).await;
-            // What came since that look is found by who asks for the lease.
             let looked = std::mem::take(&mut absent) && !route.brief;
             if !looked && let Some(verdict) = self.look_here(&route, &mut course) {
                 return verdict;

@@ -28,6 +28,7 @@ impl Stored {
     /// The entry as a reader finds it at `now`.
     pub(super) fn into_entry(mut self, now: Instant) -> Option<Entry> {
         if now >= self.hard {
+            // With its payload still in it, which is then let go like any other.
             return None;
         }
         Entry::found(self.payload.take()?, self.stamp, now, self.soft, self.hard)
