@@ -149,6 +149,7 @@ fn without_capacity_nothing_is_kept(cache: Cache) {
 
 fn a_new_value_takes_the_place_of_the_old_one(cache: Cache) {
     let (store, _hand) = store_in(cache, 2);
+    let mut seen = 0;
     for n in 0..1000_u32 {
         put(&store, "a", n);
         // Others crowd it out now and then.
@@ -156,7 +157,9 @@ fn a_new_value_takes_the_place_of_the_old_one(cache: Cache) {
         let Some(entry) = store.peek("a") else { continue };
         let Payload::Value(value) = entry.payload else { panic!("{entry:?}") };
         assert_eq!(value.downcast_ref(), Some(&n));
+        seen += 1;
     }
+    assert!(seen > 100, "{seen} of 1000 were there");
 }
 
 fn expired_entries_are_freed_as_others_are_stored(cache: Cache) {
