@@ -1,6 +1,6 @@
 //! How an engine is made.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::SingleFlight;
@@ -154,9 +154,8 @@ impl SingleFlightBuilder {
     pub fn build(self) -> SingleFlight {
         let Self { backend, namespace, codec, clock, ears, top_keys, jitter, hold, auto, near, near_unheard } =
             self;
-        let memory = || Arc::new(MemoryBackend::builder().clock(clock.clone()).build());
-        let local = memory();
-        let backend = backend.unwrap_or_else(|| memory());
+        let backend =
+            backend.unwrap_or_else(|| Arc::new(MemoryBackend::builder().clock(clock.clone()).build()));
         let table = FlightTable::new(Keeper::new(clock.clone()), clock.now());
         let (own_link, sites) = (Link::new(), Sites::new());
         let near = near.filter(|_| backend.medium() == Medium::Bytes).map(|(capacity, max_age)| {
@@ -165,7 +164,7 @@ impl SingleFlightBuilder {
         });
         let engine = Engine {
             backend,
-            local,
+            local: OnceLock::new(),
             near,
             own_link,
             namespace,

@@ -89,7 +89,7 @@ impl<'a, R> Call<'a, R> {
         let entry = match engine.backend.medium() {
             Medium::Values => self.note(engine.backend.peek(self.key))?,
             Medium::Bytes if value.wire.is_none() => {
-                self.note(LeaseBackend::peek(&*engine.local, self.key))?
+                self.note(LeaseBackend::peek(&**engine.local(), self.key))?
             }
             Medium::Bytes => engine.near.as_ref()?.peek(self.key)?,
             Medium::Nothing => return None,

@@ -3,7 +3,7 @@
 //! Nothing here knows a value's type; [`call`](crate::call) is the typed face.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::acquire::Approach;
@@ -37,8 +37,8 @@ pub(crate) type Crewed = Arc<Flight<Keeper>>;
 pub(crate) struct Engine {
     pub(crate) backend: Arc<dyn LeaseBackend>,
     /// Values that stay in this process: those of `local` functions, and for a moment those loaded while the backend
-    /// is away.
-    pub(crate) local: Arc<MemoryBackend>,
+    /// is away. Made when first needed: most engines never do.
+    pub(crate) local: OnceLock<Arc<MemoryBackend>>,
     /// Copies of what the backend keeps.
     pub(crate) near: Option<Arc<Near>>,
     pub(crate) own_link: Link,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::backend::{LeaseBackend, Medium, Note};
+use crate::backend::{LeaseBackend, Medium, MemoryBackend, Note};
 use crate::engine::{Course, Engine, Request};
 use crate::error::BackendError;
 use crate::link::{Admission, Link, Probe};
@@ -23,11 +23,16 @@ impl Engine {
         self.backend.link().unwrap_or(&self.own_link)
     }
 
+    /// This process's own store.
+    pub(crate) fn local(&self) -> &Arc<MemoryBackend> {
+        self.local.get_or_init(|| Arc::new(MemoryBackend::builder().clock(self.clock.clone()).build()))
+    }
+
     /// The way to this process's own store. What is kept there for a moment is kept under the number of the outage: it
     /// is gone when the link is back, and does not return with the next outage.
     pub(crate) fn here(&self, key: &Arc<str>, brief: bool) -> Route {
         let key = if brief { format!("{key}\0{}", self.link().outages()).into() } else { key.clone() };
-        Route { store: self.local.clone(), key, wire: false, brief }
+        Route { store: self.local().clone(), key, wire: false, brief }
     }
 
     /// Takes `key` out of this process: its flights, and what is kept of it here.
@@ -36,8 +41,10 @@ impl Engine {
         if let Some(near) = &self.near {
             near.forget(key);
         }
+        // A store that is made only now has no lease: a load that it will be asked for begins after this.
+        let Some(local) = self.local.get() else { return };
         for brief in [false, true] {
-            self.local.post(Note::Invalidate { key: self.here(key, brief).key });
+            local.post(Note::Invalidate { key: self.here(key, brief).key });
         }
     }
 
@@ -105,5 +112,24 @@ impl Request {
             }
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::error::FlightError;
+    use crate::flights::SingleFlight;
+    use crate::policy::Policy;
+
+    #[tokio::test]
+    async fn a_store_of_ones_own_is_made_when_it_is_needed() {
+        let flights = SingleFlight::in_memory();
+        let policy = Policy::new().ttl(Duration::from_secs(30));
+        let load = || flights.flight("k").policy(policy).run(async || Ok::<u8, FlightError>(7));
+        assert_eq!(load().await.unwrap(), 7);
+        flights.invalidate("k").await.unwrap();
+        assert!(flights.engine().local.get().is_none(), "an engine in memory has no use for it");
     }
 }
