@@ -149,10 +149,11 @@ impl Lines {
     }
 
     /// Runs a script and gives its answer.
-    pub(crate) async fn run(&self, run: Run<'_>) -> Result<Value, BackendError> {
-        let ask = async |commands| match run.repeats() {
-            true => self.ask(run.name(), &commands).await,
-            false => self.ask_once(run.name(), &commands).await,
+    pub(crate) async fn run(&self, mut run: Run<'_>) -> Result<Value, BackendError> {
+        let (name, repeats) = (run.name(), run.repeats());
+        let ask = async |commands| match repeats {
+            true => self.ask(name, &commands).await,
+            false => self.ask_once(name, &commands).await,
         };
         let mut answers = ask(run.named()).await?;
         let mut answer = answers.pop();

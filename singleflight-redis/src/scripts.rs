@@ -77,11 +77,11 @@ impl<'a> Run<'a> {
         self.repeats
     }
 
-    /// What is sent: the script is named, not sent.
-    pub(crate) fn named(&self) -> Pipeline {
+    /// What is sent first: the script is named, not sent. The command that goes before it is sent with this alone.
+    pub(crate) fn named(&mut self) -> Pipeline {
         let mut pipeline = Pipeline::with_capacity(2);
-        if let Some(before) = &self.before {
-            pipeline.add_command(before.clone());
+        if let Some(before) = self.before.take() {
+            pipeline.add_command(before);
         }
         pipeline.add_command(self.command("EVALSHA", &self.script.hash));
         pipeline

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::{BufMut, Bytes, BytesMut};
-use redis::{Cmd, Pipeline, Value, cmd};
+use bytes::{BufMut, Bytes};
+use redis::{Cmd, Pipeline, RedisWrite, Value};
 use singleflight_core::BackendError;
 use singleflight_core::backend::{
     Abandon, Acquire, Acquired, Invalidated, Publish, Published, Released, Renewed, Token,
@@ -144,20 +144,23 @@ pub(crate) async fn publish(lines: &Lines, request: Publish<'_>) -> Answer<Publi
         let message = "a shared value has no bytes to keep";
         return Err(BackendError::new(BackendErrorKind::Refused, message));
     };
-    let (record, hard) = encode(&request, payload);
+    let (header, hard) = head(&request);
     let keys = &lines.keys;
     let (value, lease, channel) =
         (keys.value(request.key), keys.lease(request.key), keys.channel(request.key));
     let (hard, kind) = (ttl(hard), kind(request.stamp.kind));
     let token = request.token.as_bytes();
-    let answer = if record.len() < STAGED {
+    let answer = if Header::LEN + payload.len() < STAGED {
+        let record = [&header.to_bytes()[..], payload].concat();
         let args = [&token[..], &kind, hard.as_bytes(), channel.as_bytes(), &record];
         lines.run(Run::new(&scripts::PUBLISH, &[&value, &lease], &args)).await?
     } else {
         let staging = keys.staging(request.key, request.token);
         let args = [&token[..], &kind, hard.as_bytes(), channel.as_bytes()];
         let names = [&*value, &lease, &staging];
-        lines.run(Run::new(&scripts::PUBLISH_REF, &names, &args).after(stage(&staging, &record))).await?
+        lines
+            .run(Run::new(&scripts::PUBLISH_REF, &names, &args).after(stage(&staging, header, payload)))
+            .await?
     };
     match answer {
         Value::Int(1 | 2) => Ok(Published::Stored),
@@ -166,21 +169,25 @@ pub(crate) async fn publish(lines: &Lines, request: Publish<'_>) -> Answer<Publi
     }
 }
 
-/// The record and its TTL.
-fn encode(request: &Publish<'_>, payload: &Bytes) -> (Bytes, Duration) {
+/// What goes before the payload, and the record's TTL.
+fn head(request: &Publish<'_>) -> (Header, Duration) {
     // What the header cannot say is cut from the stale end, so that a value is never fresh for too long.
     let grace = request.hard_ttl.saturating_sub(request.soft_ttl);
     let grace = grace.min(Duration::from_millis(u32::MAX.into()));
     let soft = request.soft_ttl.min(request.hard_ttl);
-    let mut record = BytesMut::with_capacity(Header::LEN + payload.len());
-    record.put_slice(&Header { stamp: request.stamp, grace }.to_bytes());
-    record.put_slice(payload);
-    (record.freeze(), soft.saturating_add(grace))
+    (Header { stamp: request.stamp, grace }, soft.saturating_add(grace))
 }
 
-fn stage(staging: &str, record: &[u8]) -> Cmd {
-    let mut set = cmd("SET");
-    set.arg(staging).arg(record).arg("PX").arg(millis(STAGED_FOR));
+/// A record put straight into the command: a large one is not copied more often than need be.
+fn stage(staging: &str, header: Header, payload: &[u8]) -> Cmd {
+    let length = Header::LEN + payload.len();
+    let mut set = Cmd::with_capacity(5, length + staging.len() + 32);
+    set.arg("SET").arg(staging);
+    let mut record = set.bufmut_for_next_arg(length);
+    record.put_slice(&header.to_bytes());
+    record.put_slice(payload);
+    drop(record);
+    set.arg("PX").arg(millis(STAGED_FOR));
     set
 }
 
@@ -245,16 +252,16 @@ mod tests {
     #[test]
     fn a_grace_too_long_for_the_header_shortens_the_stale_time_only() {
         let (day, year) = (Duration::from_secs(86_400), Duration::from_secs(365 * 86_400));
-        let (record, hard) = encode(&offer(day, year), &Bytes::new());
-        let grace = Header::split(&record).unwrap().0.grace;
-        assert_eq!(hard - grace, day);
+        let (header, hard) = head(&offer(day, year));
+        let (sent, _) = Header::split(&header.to_bytes().to_vec().into()).unwrap();
+        assert_eq!(hard - sent.grace, day);
     }
 
     #[test]
     fn soft_above_hard_is_fresh_to_the_end() {
         let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
-        let (record, hard) = encode(&offer(minute, second), &Bytes::new());
-        assert_eq!((Header::split(&record).unwrap().0.grace, hard), (Duration::ZERO, second));
+        let (header, hard) = head(&offer(minute, second));
+        assert_eq!((header.grace, hard), (Duration::ZERO, second));
     }
 
     #[test]
@@ -266,8 +273,8 @@ mod tests {
 
     #[test]
     fn what_has_no_ttl_or_no_header_is_not_a_record() {
-        let (record, _) = encode(&offer(Duration::ZERO, Duration::ZERO), &Bytes::new());
-        assert!(Record::parse(record.to_vec()).is_some());
+        let (header, _) = head(&offer(Duration::ZERO, Duration::ZERO));
+        assert!(Record::parse(header.to_bytes().to_vec()).is_some());
         assert!(Record::parse(b"someone else's".to_vec()).is_none());
         assert_eq!(time_left(5), Some(Duration::from_millis(5)));
         assert_eq!([0, -1, -2].map(time_left), [None; 3]);
