@@ -51,6 +51,11 @@ pub(super) struct Ours {
 }
 
 impl Ours {
+    fn over(backend: MemoryBackend) -> Self {
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        Self { flights: SingleFlight::builder().backend(Arc::new(backend)).build(), runtime }
+    }
+
     #[single_flight(key = "row:<key>", ttl = 3600, lock_ttl_ms = 500, flights = &self.flights)]
     async fn find(&self, key: u64) -> Result<u64, Failure> {
         Ok(load(key))
@@ -61,9 +66,7 @@ impl Store for Ours {
     const NAME: &'static str = "`#[single_flight]`";
 
     fn with_room(keys: usize) -> Self {
-        let backend = MemoryBackend::builder().capacity(keys as u64).build();
-        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        Self { flights: SingleFlight::builder().backend(Arc::new(backend)).build(), runtime }
+        Self::over(MemoryBackend::builder().capacity(keys as u64).build())
     }
 
     fn fill(&self, keys: impl Iterator<Item = u64>) {
@@ -77,6 +80,25 @@ impl Store for Ours {
                 assert!(answer.is_ok(), "no load fails");
             }
         });
+    }
+}
+
+/// The attribute, its entries in quick_cache.
+pub(super) struct OursOverQuick(Ours);
+
+impl Store for OursOverQuick {
+    const NAME: &'static str = "`#[single_flight]` over quick_cache";
+
+    fn with_room(keys: usize) -> Self {
+        Self(Ours::over(MemoryBackend::builder().capacity(keys as u64).quick().build()))
+    }
+
+    fn fill(&self, keys: impl Iterator<Item = u64>) {
+        self.0.fill(keys);
+    }
+
+    fn hit(&self, keys: impl Iterator<Item = u64>) {
+        self.0.hit(keys);
     }
 }
 
