@@ -301,7 +301,7 @@ impl<'a> Approach<'a> {
                 }
                 lead.board(now);
                 lead.set_terms(lease.ttl, Some(far(now, call.terms.max_hold)));
-                Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now))))
+                Some(Verdict::Lead(Leader::new(call, lead, Some(lease), course.take_seen(now), now)))
             }
             End::Detached => {
                 lead.dismiss();
@@ -313,7 +313,7 @@ impl<'a> Approach<'a> {
             End::Unleased => {
                 lead.board(now);
                 lead.set_terms(call.terms.lease, Some(far(now, call.terms.max_hold)));
-                Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen(now))))
+                Some(Verdict::Lead(Leader::new(call, lead, None, course.take_seen(now), now)))
             }
             End::Found(outcome) => {
                 lead.answer_sealed(outcome.clone());
@@ -342,7 +342,7 @@ impl<'a> Approach<'a> {
             }
             End::Finish(lease, filled) => {
                 let value = filled.value.clone();
-                if Leader::new(call, lead, Some(lease), None).finish(filled).await {
+                if Leader::new(call, lead, Some(lease), None, now).finish(filled).await {
                     return Some(Verdict::Coalesced(value));
                 }
                 // The body was not this caller's, and may have run long before it came.

@@ -53,6 +53,7 @@ impl Leader {
         lead: Lead<Keeper>,
         lease: Option<Lease>,
         seen: Option<Found>,
+        now: Instant,
     ) -> Box<Self> {
         let frame = Frame { flight: lead.flight().clone(), parent: call.scope.frame.clone() };
         Box::new(Self {
@@ -66,7 +67,7 @@ impl Leader {
             lease,
             seen,
             answered: false,
-            began: call.engine.clock.now(),
+            began: now,
             frame: Arc::new(frame),
             scope: call.scope.clone(),
             span: FlightSpan::new(&call.engine.ears, call.site.name, &call.id.key),

@@ -128,13 +128,13 @@ impl SingleFlight {
         let wire_key = engine.wire_key(&key);
         let invalidated = engine.backend.invalidate(&wire_key).await;
         engine.forget(&key);
-        let (link, now) = (engine.link(), engine.clock.now());
+        let link = engine.link();
         if invalidated.is_err() {
             // Down even where this was the only step to fail: nobody here may read what is to be gone.
             link.remember(&wire_key);
-            link.down(now);
+            link.down(engine.clock.now());
         } else {
-            link.note(&invalidated, now);
+            link.note(&invalidated, &engine.clock);
         }
         invalidated.map(drop)
     }

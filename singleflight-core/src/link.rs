@@ -143,8 +143,8 @@ impl Link {
         }
     }
 
-    /// Notes what became of one step while the link counts as up.
-    pub(crate) fn note<T>(&self, step: &Result<T, BackendError>, now: Instant) {
+    /// Notes what became of one step while the link counts as up. The clock is read only where a step has failed.
+    pub(crate) fn note<T>(&self, step: &Result<T, BackendError>, clock: &Clock) {
         match step.as_ref().map_err(BackendError::kind) {
             // Two loads on the common path; the store only after a time-out.
             Ok(_) | Err(BackendErrorKind::Refused | BackendErrorKind::Protocol) => {
@@ -152,10 +152,10 @@ impl Link {
                     self.timeouts.store(0, Ordering::Relaxed);
                 }
             }
-            Err(BackendErrorKind::Unavailable) => self.down(now),
+            Err(BackendErrorKind::Unavailable) => self.down(clock.now()),
             Err(BackendErrorKind::Timeout) => {
                 if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= Self::TIMEOUTS {
-                    self.down(now);
+                    self.down(clock.now());
                 }
             }
         }

@@ -58,7 +58,7 @@ impl Engine {
     /// Tells the link what became of a step.
     pub(crate) fn note<T>(&self, store: &Arc<dyn LeaseBackend>, step: &Result<T, BackendError>) {
         if Arc::ptr_eq(store, &self.backend) {
-            self.link().note(step, self.clock.now());
+            self.link().note(step, &self.clock);
         }
     }
 

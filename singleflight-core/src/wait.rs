@@ -116,16 +116,20 @@ impl Waiting {
 pub(crate) async fn alive<F: Future>(lead: &Lead<Keeper>, call: &Request, future: F) -> F::Output {
     let mut future = pin!(future);
     let clock = &call.engine.clock;
-    let nap = || clock.sleep(call.terms.lease / 3);
-    // Not begun before it is polled: what is ready at once takes no timer.
-    let mut timer = pin!(nap());
+    let nap = |now| Some(clock.sleep_until(far(now, call.terms.lease / 3)));
+    let mut timer = pin!(None);
     std::future::poll_fn(|cx| {
-        lead.beat(clock.now());
+        let now = clock.now();
+        lead.beat(now);
         if let Poll::Ready(output) = future.as_mut().poll(cx) {
             return Poll::Ready(output);
         }
-        while timer.as_mut().poll(cx).is_ready() {
-            timer.set(nap());
+        // Not made before it is needed: what is ready at once takes no timer.
+        if timer.is_none() {
+            timer.set(nap(now));
+        }
+        while timer.as_mut().as_pin_mut().is_some_and(|timer| timer.poll(cx).is_ready()) {
+            timer.set(nap(clock.now()));
         }
         Poll::Pending
     })
