@@ -1,5 +1,6 @@
 //! The leader's way to the lease: look in the store, ask for the lease, wait for whoever has it.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,7 +59,7 @@ enum End {
 }
 
 impl<'a> Approach<'a> {
-    pub(crate) fn new(call: &'a Request, lead: Lead<Keeper>, route: Route, course: &Course) -> Self {
+    fn new(call: &'a Request, lead: Lead<Keeper>, route: Route, course: &Course) -> Self {
         let token = call.engine.clock.token();
         // A store in process was looked at before this flight was joined.
         let look = match course.purpose {
@@ -74,8 +75,22 @@ impl<'a> Approach<'a> {
         Self { call, lead, route, token, waiting, look, force, despite_cooldown, asked_again: false }
     }
 
-    /// Goes on until the lease is granted or someone else has answered; `None` is to begin again.
-    pub(crate) async fn run(mut self, course: &mut Course) -> Option<Verdict> {
+    /// Goes the whole way; `None` is to begin again.
+    pub(crate) async fn run(
+        call: &'a Request,
+        lead: Lead<Keeper>,
+        route: Route,
+        course: &mut Course,
+    ) -> Option<Verdict> {
+        let mut approach = Self::new(call, lead, route, course);
+        match approach.go(course).await {
+            End::Finish(lease, filled) => Box::pin(approach.finish(lease, filled, course)).await,
+            end => approach.end(end, course),
+        }
+    }
+
+    /// Goes on until the lease is granted or someone else has answered.
+    async fn go(&mut self, course: &mut Course) -> End {
         self.lead.set_terms(self.call.terms.lease, None);
         if course.purpose == Purpose::Overdue {
             // Those whose budgets end together sit down first: what this load gives is stored nowhere.
@@ -84,7 +99,7 @@ impl<'a> Approach<'a> {
         let mut end = self.inherit().await;
         loop {
             if let Some(end) = end {
-                return self.end(end, course).await;
+                return end;
             }
             end = if self.look { self.look(course).await } else { None };
             if end.is_none() {
@@ -177,7 +192,8 @@ impl<'a> Approach<'a> {
             Ok(Acquired::Held { grant, left }) => {
                 self.lead.set_busy(true);
                 self.call.site.count(Count::Held);
-                self.wait(&lease, grant, left, course).await
+                // Apart, so that the way of those who need not wait stays small.
+                Box::pin(self.wait(&lease, grant, left, course)).await
             }
             Err(error) => {
                 // The question may have been heard: it is taken back by its token.
@@ -212,7 +228,7 @@ impl<'a> Approach<'a> {
         }
         if let Some(seen) = course.seen.as_ref().filter(|seen| self.force && !seen.stale) {
             self.lead.seal(self.call.engine.clock.now());
-            match self.call.read(&self.lead, &mut self.route).await {
+            match Box::pin(self.call.read(&self.lead, &mut self.route)).await {
                 Looked::Fresh(found) | Looked::Stale(found) if found.grant != seen.grant && !found.stale => {
                     lease.abandon(None, Duration::ZERO);
                     self.lead.set_stage(Stage::Open);
@@ -236,7 +252,7 @@ impl<'a> Approach<'a> {
             self.call.site.count(Count::Wait);
         }
         let Ok(_blocked) = self.wait_for_holder(grant) else { return Some(End::Circle) };
-        let next = self.waiting.next(lease, grant, left, &self.call.engine.clock);
+        let next = pin!(self.waiting.next(lease, grant, left, &self.call.engine.clock));
         match alive(&self.lead, self.call, next).await {
             Woken::Ask => None,
             Woken::Look => {
@@ -283,8 +299,20 @@ impl<'a> Approach<'a> {
         self.force = false;
     }
 
+    /// Stores what a predecessor had loaded.
+    async fn finish(self, lease: Lease, filled: Filled, course: &mut Course) -> Option<Verdict> {
+        let value = filled.value.clone();
+        let leader = Leader::new(self.call, self.lead, Some(lease), None, self.call.engine.clock.now());
+        if leader.finish(filled).await {
+            return Some(Verdict::Coalesced(value));
+        }
+        // The body was not this caller's, and may have run long before it came.
+        course.start_again(self.call.scope.refresh);
+        None
+    }
+
     /// Settles the flight.
-    async fn end(self, end: End, course: &mut Course) -> Option<Verdict> {
+    fn end(self, end: End, course: &mut Course) -> Option<Verdict> {
         let Self { call, lead, .. } = self;
         let now = call.engine.clock.now();
         let end = match end {
@@ -336,16 +364,8 @@ impl<'a> Approach<'a> {
                 drop(lead);
                 call.overdue(course)
             }
-            End::Again => {
-                course.start_again(call.scope.refresh);
-                None
-            }
-            End::Finish(lease, filled) => {
-                let value = filled.value.clone();
-                if Leader::new(call, lead, Some(lease), None, now).finish(filled).await {
-                    return Some(Verdict::Coalesced(value));
-                }
-                // The body was not this caller's, and may have run long before it came.
+            // What is to be finished was: see `run`.
+            End::Again | End::Finish(..) => {
                 course.start_again(call.scope.refresh);
                 None
             }

@@ -182,7 +182,7 @@ impl Request {
 
     /// The way to the lease. In a box of its own: of a herd only one goes it, and what each of the others keeps stays small.
     async fn approach(&self, lead: Lead<Keeper>, route: Route, course: &mut Course) -> Option<Verdict> {
-        Box::pin(Approach::new(self, lead, route, course).run(course)).await
+        Box::pin(Approach::run(self, lead, route, course)).await
     }
 
     /// Awaits this process's leader.

@@ -113,15 +113,18 @@ impl Waiting {
 }
 
 /// Awaits `future` and says meanwhile, three times per lease TTL, that the leader is alive.
-pub(crate) async fn alive<F: Future>(lead: &Lead<Keeper>, call: &Request, future: F) -> F::Output {
-    let mut future = pin!(future);
+pub(crate) async fn alive<F>(lead: &Lead<Keeper>, call: &Request, mut future: F) -> F::Output
+where
+    // Held once, and not a second time as something pinned.
+    F: Future + Unpin,
+{
     let clock = &call.engine.clock;
     let nap = |now| Some(clock.sleep_until(far(now, call.terms.lease / 3)));
     let mut timer = pin!(None);
     std::future::poll_fn(|cx| {
         let now = clock.now();
         lead.beat(now);
-        if let Poll::Ready(output) = future.as_mut().poll(cx) {
+        if let Poll::Ready(output) = pin!(&mut future).poll(cx) {
             return Poll::Ready(output);
         }
         // Not made before it is needed: what is ready at once takes no timer.
