@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::SingleFlight;
-use crate::backend::{LeaseBackend, Medium, MemoryBackend};
+use crate::backend::{LeaseBackend, Medium, MemoryBackend, MemoryBuilder};
 use crate::clock::Clock;
 use crate::codec::Codec;
 use crate::cooling::Cooling;
@@ -23,6 +23,7 @@ use crate::top_keys::TopKeys;
 #[must_use]
 pub struct SingleFlightBuilder {
     backend: Option<Arc<dyn LeaseBackend>>,
+    memory: MemoryBuilder,
     namespace: Box<str>,
     codec: Codec,
     clock: Clock,
@@ -39,6 +40,7 @@ impl Default for SingleFlightBuilder {
     fn default() -> Self {
         Self {
             backend: None,
+            memory: MemoryBackend::builder(),
             namespace: Box::default(),
             codec: Codec::default(),
             clock: Clock::system(),
@@ -54,9 +56,26 @@ impl Default for SingleFlightBuilder {
 }
 
 impl SingleFlightBuilder {
-    /// Where values and leases live. Default: a memory backend of its own.
+    /// Where values and leases live, whatever was chosen before, by the environment for example. Default: in this
+    /// process, as [`memory`](Self::memory) says.
     pub fn backend(mut self, backend: Arc<dyn LeaseBackend>) -> Self {
         self.backend = Some(backend);
+        self
+    }
+
+    /// How values are kept in this process: all of them where no other backend is chosen, and beside one those of `local`
+    /// functions, and for a moment those that are loaded while it is away. Default: [`MemoryBackend::builder`], which
+    /// keeps 10,000 entries. Its time is the engine's, see [`clock`](Self::clock).
+    ///
+    /// ```
+    /// use singleflight_core::{MemoryBackend, SingleFlight};
+    ///
+    /// let memory = MemoryBackend::builder().capacity(100_000);
+    /// let flights = SingleFlight::builder().memory(memory).build();
+    /// # drop(flights);
+    /// ```
+    pub fn memory(mut self, memory: MemoryBuilder) -> Self {
+        self.memory = memory;
         self
     }
 
@@ -152,33 +171,33 @@ impl SingleFlightBuilder {
     /// The engine.
     #[must_use]
     pub fn build(self) -> SingleFlight {
-        let Self { backend, namespace, codec, clock, ears, top_keys, jitter, hold, auto, near, near_unheard } =
-            self;
-        let backend =
-            backend.unwrap_or_else(|| Arc::new(MemoryBackend::builder().clock(clock.clone()).build()));
+        let Self { clock, ears, near, .. } = self;
+        let memory = self.memory.clock(clock.clone());
+        let backend = self.backend.unwrap_or_else(|| Arc::new(memory.clone().build()));
         let table = FlightTable::new(Keeper::new(clock.clone()), clock.now());
         let (own_link, sites) = (Link::new(), Sites::new());
         let near = near.filter(|_| backend.medium() == Medium::Bytes).map(|(capacity, max_age)| {
-            let unheard = near_unheard.min(max_age);
+            let unheard = self.near_unheard.min(max_age);
             Near::new(NearTerms { capacity, max_age, unheard }, clock.clone())
         });
         let engine = Engine {
             backend,
+            memory,
             local: OnceLock::new(),
             near,
             own_link,
-            namespace,
-            codec,
+            namespace: self.namespace,
+            codec: self.codec,
             clock,
             ears,
-            top_keys: top_keys.map(TopKeys::new),
+            top_keys: self.top_keys.map(TopKeys::new),
             #[cfg(feature = "metrics")]
             reporter: None,
             sites,
             table,
-            jitter,
-            hold,
-            auto,
+            jitter: self.jitter,
+            hold: self.hold,
+            auto: self.auto,
             cooling: Cooling::default(),
         };
         SingleFlight::of(finish(engine))
@@ -201,4 +220,25 @@ fn finish(mut engine: Engine) -> Arc<Engine> {
         engine.reporter = crate::metrics::Reporter::start(weak.clone());
         engine
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::FlightError;
+    use crate::policy::Policy;
+
+    #[tokio::test]
+    async fn values_are_kept_in_this_process_as_memory_says() {
+        let policy = Policy::new().ttl(Duration::from_secs(30));
+        for (capacity, fills) in [(0, 2), (1, 1)] {
+            let memory = MemoryBackend::builder().capacity(capacity);
+            let flights = SingleFlight::builder().memory(memory).build();
+            for _ in 0..2 {
+                let load = flights.flight("k").policy(policy).run(async || Ok::<u8, FlightError>(7));
+                assert_eq!(load.await.unwrap(), 7);
+            }
+            assert_eq!(flights.statistics().total.fills, fills);
+        }
+    }
 }

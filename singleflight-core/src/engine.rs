@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::acquire::Approach;
-use crate::backend::{LeaseBackend, MemoryBackend, SharedValue};
+use crate::backend::{LeaseBackend, MemoryBackend, MemoryBuilder, SharedValue};
 use crate::clock::{Clock, far};
 use crate::codec::Codec;
 use crate::control::Scope;
@@ -36,6 +36,8 @@ pub(crate) type Crewed = Arc<Flight<Keeper>>;
 /// Everything that calls share.
 pub(crate) struct Engine {
     pub(crate) backend: Arc<dyn LeaseBackend>,
+    /// How this process keeps values.
+    pub(crate) memory: MemoryBuilder,
     /// Values that stay in this process: those of `local` functions, and for a moment those loaded while the backend
     /// is away. Made when first needed: most engines never do.
     pub(crate) local: OnceLock<Arc<MemoryBackend>>,

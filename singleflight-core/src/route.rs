@@ -25,7 +25,7 @@ impl Engine {
 
     /// This process's own store.
     pub(crate) fn local(&self) -> &Arc<MemoryBackend> {
-        self.local.get_or_init(|| Arc::new(MemoryBackend::builder().clock(self.clock.clone()).build()))
+        self.local.get_or_init(|| Arc::new(self.memory.clone().build()))
     }
 
     /// The way to this process's own store. What is kept there for a moment is kept under the number of the outage: it

@@ -35,15 +35,21 @@ pub async fn from_env() -> Result<SingleFlight, ConnectError> {
     builder_from_env().await.map(SingleFlightBuilder::build)
 }
 
-/// As [`from_env`], for an engine with more settings than the environment has: a near cache, figures.
+/// As [`from_env`], for an engine with more settings than the environment has: how much is kept in memory, a near cache,
+/// figures.
 ///
 /// ```no_run
-/// # use std::time::Duration;
+/// use std::time::Duration;
+/// use singleflight_core::MemoryBackend;
+///
 /// # async fn start() -> Result<(), Box<dyn std::error::Error>> {
 /// let builder = singleflight_redis::builder_from_env().await?;
-/// builder.near(10_000, Duration::from_secs(5)).build().install()?;
+/// let memory = MemoryBackend::builder().capacity(100_000); // where the environment says `memory:`
+/// builder.memory(memory).near(10_000, Duration::from_secs(5)).build().install()?;
 /// # Ok(()) }
 /// ```
+///
+/// [`SingleFlightBuilder::backend`] would take the place of what the environment asks for.
 ///
 /// # Errors
 /// As [`from_env`].

@@ -119,7 +119,7 @@ impl MemoryBackend {
         Self::builder().build()
     }
 
-    /// A backend with another bound or clock.
+    /// A backend with another bound or clock or, with the feature `quick`, over another cache.
     #[must_use]
     pub fn builder() -> MemoryBuilder {
         MemoryBuilder { capacity: 10_000, clock: Clock::system(), entries: Entries::moka }
