@@ -41,9 +41,24 @@ const POLICY_ONLY: [(&str, &str); 6] = [
     ("error_cooldown", "error_cooldown(Duration::from_secs(1))"),
 ];
 
+/// What is the engine's business, and how its builder is told.
+const ENGINE_ONLY: [(&str, &str); 7] = [
+    ("capacity", MEMORY),
+    ("max_capacity", MEMORY),
+    ("size", MEMORY),
+    ("near", "near(10_000, Duration::from_secs(5))"),
+    ("namespace", "namespace(\"shop\")"),
+    ("codec", "codec(Codec::Json)"),
+    ("observer", "observer(Arc::new(..))"),
+];
+const MEMORY: &str = "memory(MemoryBackend::builder().capacity(100_000))";
+
 /// Options of other crates' attributes, and what they are called here.
-const ELSEWHERE: [(&str, &str); 8] = [
+const ELSEWHERE: [(&str, &str); 11] = [
     ("time", "ttl"),
+    ("time_to_live", "ttl"),
+    ("stale_ttl", "soft_ttl"),
+    ("refresh_after", "soft_ttl"),
     ("expire", "ttl"),
     ("expires", "ttl"),
     ("max_age", "ttl"),
@@ -238,6 +253,11 @@ pub(crate) fn unknown(key: &Ident, known: &[&str], attribute: &str) -> syn::Erro
         format!(
             "`{name}` is not an option of `{attribute}`: set it in a policy that functions share, \
              `const HOT: Policy = Policy::new().{call};`, and write `policy = HOT`"
+        )
+    } else if let Some((_, call)) = ENGINE_ONLY.iter().find(|(only, _)| *only == name) {
+        format!(
+            "`{name}` is not an option of `{attribute}`: it is of the engine, for all functions together, \
+             `SingleFlight::builder().{call}`"
         )
     } else if let Some(near) = elsewhere(&name, known).or_else(|| nearest(&name, known.iter().copied())) {
         format!("`{name}` is not an option of `{attribute}`: did you mean `{near}`?")

@@ -179,14 +179,19 @@ pub(crate) fn parse(source: &LitStr, errors: &mut Errors) -> Option<Template> {
 fn skips(skipped: &[&Ident], template: &Template, names: &Names<'_>, errors: &mut Errors) {
     for (at, name) in skipped.iter().enumerate() {
         let bare = name.unraw();
-        let known = names.args.iter().map(IdentExt::unraw);
-        let mut known = known.chain(names.types().into_iter().chain(names.consts()).map(IdentExt::unraw));
+        let arguments = names.args.iter();
+        let known =
+            arguments.chain(names.types()).chain(names.consts()).map(|known| known.unraw().to_string());
+        let known: Vec<String> = known.collect();
         if skipped[..at].iter().any(|earlier| earlier.unraw() == bare) {
             errors.at(name.span(), format!("`{bare}` is skipped twice"));
         } else if bare == "self" {
             errors.at(name.span(), "`self` need not be skipped: it is not part of the key unless named");
-        } else if !known.any(|known| known == bare) {
-            errors.at(name.span(), format!("`skip({bare})` names no argument of `{}`", names.item.sig.ident));
+        } else if !known.iter().any(|known| bare == known.as_str()) {
+            let near = nearest(&bare.to_string(), known.iter().map(String::as_str));
+            let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+            let function = &names.item.sig.ident;
+            errors.at(name.span(), format!("`skip({bare})` names no argument of `{function}`{near}"));
         } else if template.holes().any(|hole| bare == hole.name.as_str()) {
             errors.at(name.span(), format!("`{bare}` is both skipped and in the key: keep one of the two"));
         }

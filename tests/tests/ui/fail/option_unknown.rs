@@ -1,6 +1,6 @@
 use singleflight_core::single_flight;
 
-#[single_flight(key = "user:<id>", ttl = 30, capacity = 100)]
+#[single_flight(key = "user:<id>", ttl = 30, weight = 100)]
 async fn find(id: u64) -> Option<u64> {
     Some(id)
 }
