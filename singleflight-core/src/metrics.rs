@@ -7,6 +7,11 @@
 //!
 //! The labels are bounded: `function` is the label of an annotated function, never a key.
 //!
+//! Counters are the fields of [`Figures`]. Those of another name: of `calls_total`, `hit` leaves out the near hits that
+//! [`Figures::hits`] has with it, `coalesced` is `follows`, `default` `defaults`, `refused` `refusals`, `failure_shared`
+//! `failures_shared` and `cooldown` `cooldown_answers`; of `fills_total`, `value` is `fills` less `errors`;
+//! `wait_timeouts_total` is `timeouts` and `fenced_publishes_total` `fenced`.
+//!
 //! | name | kind, unit | labels | says |
 //! |---|---|---|---|
 //! | `singleflight_calls_total` | counter | `function`, `outcome`: `hit`, `near_hit`, `stale`, `coalesced`, `default`, `refused`, `failure_shared`, `cooldown` | calls answered without a fill of their own |
@@ -16,8 +21,8 @@
 //! | `singleflight_acquires_total` | counter | `function`, `outcome`: `granted`, `held`, `failed` | leases asked for |
 //! | `singleflight_waits_total` | counter | `function` | flights that waited for another process |
 //! | `singleflight_wait_timeouts_total` | counter | `function` | wait budgets that ran out |
-//! | `singleflight_takeovers_total` | counter | `function` | loads taken over from a leader that ended without a value |
-//! | `singleflight_fenced_publishes_total` | counter | `function` | publishes refused |
+//! | `singleflight_takeovers_total` | counter | `function` | flights taken over from a leader that ended without a value, or that stopped waiting for another process |
+//! | `singleflight_fenced_publishes_total` | counter | `function` | leases lost: publishes refused, and loads that went on past their lease or `max_hold` |
 //! | `singleflight_duplicate_loads_total` | counter | `function` | loads whose publish was refused, or that ran without the lease |
 //! | `singleflight_degraded_total` | counter | `function` | loads without the backend, because it could not be reached |
 //! | `singleflight_renewals_total` | counter | `function` | renewals of leases |

@@ -347,7 +347,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// The figures of the functions whose label is `name` or ends in `::name`.
+    /// The figures of the functions whose label is `name` or ends in `::name`; all zero where none was called that is.
     #[must_use]
     pub fn of(&self, name: &str) -> Figures {
         let mut sum = Figures::default();
