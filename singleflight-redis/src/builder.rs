@@ -53,6 +53,9 @@ impl RedisBuilder {
     }
 
     /// How long an answer may take before the call goes on without Redis; 250 ms unless set.
+    ///
+    /// While other calls are answered on its connection, a call waits on behind them, up to four times as long. A value that
+    /// cannot be sent in this time is not stored, and loaded again by each call: for values of tens of megabytes, set more.
     pub fn response_timeout(mut self, timeout: Duration) -> Self {
         self.response = timeout;
         self

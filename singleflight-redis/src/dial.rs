@@ -1,6 +1,7 @@
 //! Making a connection, and how long to wait before the next attempt.
 
 use std::fmt;
+use std::io;
 use std::time::Duration;
 
 use redis::aio::{MultiplexedConnection, SendError};
@@ -9,7 +10,11 @@ use redis::{
     AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, ProtocolVersion, PushInfo, RedisError, Value,
 };
 
+use tokio::time::timeout;
+
 use crate::connection::Connection;
+#[cfg(doc)]
+use crate::health::Health;
 use crate::refusal::{IS_SENTINEL, Refusal, Whom};
 use crate::sentinel::{Moves, Sentinels};
 use crate::target::Servers;
@@ -106,21 +111,30 @@ impl Dialer {
         &self,
         push: impl Fn(PushInfo) + Clone + Send + Sync + 'static,
     ) -> Result<MultiplexedConnection, Refusal> {
-        match &self.who {
+        let mut connection = match &self.who {
             Who::One(info) => self.server(info, false, push).await,
             Who::Sentinel(sentinels) => self.primary(sentinels, push).await,
             #[cfg(feature = "cluster")]
-            Who::Cluster(nodes) => {
-                let mut failed = not_found();
-                for info in nodes.in_turn() {
-                    match self.connect(info, false, push.clone()).await {
-                        Ok(connection) => return Ok(connection),
-                        Err(error) => failed = error,
-                    }
-                }
-                Err(self.refusal(Whom::Nodes, failed))
+            Who::Cluster(nodes) => self.any(nodes, push).await,
+        }?;
+        connection.set_response_timeout(self.patience.response);
+        Ok(connection)
+    }
+
+    #[cfg(feature = "cluster")]
+    async fn any(
+        &self,
+        nodes: &crate::cluster::Nodes,
+        push: impl Fn(PushInfo) + Clone + Send + Sync + 'static,
+    ) -> Result<MultiplexedConnection, Refusal> {
+        let mut failed = not_found();
+        for info in nodes.in_turn() {
+            match self.connect(info, false, push.clone()).await {
+                Ok(connection) => return Ok(connection),
+                Err(error) => failed = error,
             }
         }
+        Err(self.refusal(Whom::Nodes, failed))
     }
 
     async fn server(
@@ -167,19 +181,22 @@ impl Dialer {
         Refusal { whom, tls: self.tls, error }
     }
 
+    /// A connection that waits for answers as long as they take: whoever uses it does not, see [`Health::wait_for`].
     async fn connect(
         &self,
         info: &ConnectionInfo,
         check_role: bool,
         push: impl Fn(PushInfo) + Send + Sync + 'static,
     ) -> Result<MultiplexedConnection, RedisError> {
-        let config = self.config().set_push_sender(move |info| {
+        let config = self.config().set_response_timeout(None).set_push_sender(move |info| {
             push(info);
             Ok::<(), SendError>(())
         });
         let client = Client::open(info.clone())?;
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-        match role(&mut connection).await?.as_deref() {
+        let late = |_| RedisError::from(io::Error::from(io::ErrorKind::TimedOut));
+        let role = timeout(self.patience.response, role(&mut connection)).await.map_err(late)??;
+        match role.as_deref() {
             Some(b"sentinel") => Err((ErrorKind::Client, IS_SENTINEL).into()),
             Some(b"slave") if check_role => Err((ErrorKind::Client, "the server is still a replica").into()),
             _ => Ok(connection),

@@ -1,12 +1,13 @@
 //! What is known of a connection, and when it is not believed in any more.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use redis::{PushInfo, PushKind, RedisError, Value};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::error::{self, Loss};
 
@@ -22,9 +23,15 @@ pub(crate) struct Health {
     /// Something has been answered.
     served: AtomicBool,
     timeouts: AtomicU32,
+    /// How many wait longer than usual, and what has been answered while somebody did.
+    overdue: AtomicU32,
+    answers: AtomicU32,
     trouble: Mutex<Trouble>,
     losses: mpsc::Sender<Loss>,
 }
+
+/// One who waits longer than usual.
+struct Overdue<'a>(&'a Health);
 
 /// Failures of one node or another.
 #[derive(Debug)]
@@ -39,9 +46,44 @@ impl Health {
         let (sender, losses) = mpsc::channel(1);
         let flag = || AtomicBool::new(false);
         let trouble = Mutex::new(Trouble { failures: 0, since: Instant::now() });
-        let health =
-            Self { lost: flag(), served: flag(), timeouts: AtomicU32::new(0), trouble, losses: sender };
+        let number = || AtomicU32::new(0);
+        let health = Self {
+            lost: flag(),
+            served: flag(),
+            timeouts: number(),
+            overdue: number(),
+            answers: number(),
+            trouble,
+            losses: sender,
+        };
         (Arc::new(health), losses)
+    }
+
+    /// Waits for an answer, up to `limit` of silence: while others are answered the server is well, and this answer is on
+    /// its way behind theirs, which may be large. In all, up to four times `limit`.
+    pub(crate) async fn wait_for<T>(
+        &self,
+        limit: Duration,
+        mut answer: impl Future<Output = Result<T, RedisError>> + Unpin,
+    ) -> Result<T, RedisError> {
+        const LOOKS: u32 = 4;
+        const LONGEST: u32 = 4;
+        if let Ok(answer) = timeout(limit / LOOKS, &mut answer).await {
+            return answer;
+        }
+        let _overdue = Overdue::begin(self);
+        let (mut answers, mut silent) = (self.answers.load(Ordering::Relaxed), 1);
+        for _ in 1..LOOKS * LONGEST {
+            if let Ok(answer) = timeout(limit / LOOKS, &mut answer).await {
+                return answer;
+            }
+            let before = std::mem::replace(&mut answers, self.answers.load(Ordering::Relaxed));
+            silent = if answers == before { silent + 1 } else { 0 };
+            if silent >= LOOKS {
+                break;
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::TimedOut).into())
     }
 
     /// The connection is of no further use.
@@ -133,6 +175,22 @@ impl Health {
         if !self.served.load(Ordering::Relaxed) {
             self.served.store(true, Ordering::Relaxed);
         }
+        if self.overdue.load(Ordering::Relaxed) != 0 {
+            self.answers.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<'a> Overdue<'a> {
+    fn begin(health: &'a Health) -> Self {
+        health.overdue.fetch_add(1, Ordering::Relaxed);
+        Self(health)
+    }
+}
+
+impl Drop for Overdue<'_> {
+    fn drop(&mut self) {
+        self.0.overdue.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -146,6 +204,8 @@ fn losses(answers: &[Value]) -> impl Iterator<Item = Loss> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::sleep;
+
     use super::*;
 
     fn silence() -> Result<Vec<Value>, RedisError> {
@@ -185,5 +245,53 @@ mod tests {
         (0..TIMEOUTS).for_each(|_| health.note(&silence()));
         assert_eq!(losses.try_recv(), Ok(Loss::Unresponsive));
         assert!(health.is_lost());
+    }
+
+    /// What a call finds that waits up to 100 ms while others are answered every `every` ms, up to `last`; its own answer
+    /// comes after `own` ms. Gives what it got, and after how many ms.
+    async fn waits(every: u64, last: u64, own: u64) -> (Option<u32>, u64) {
+        let (health, _losses) = Health::new();
+        let ms = Duration::from_millis;
+        let others = {
+            let health = health.clone();
+            tokio::spawn(async move {
+                for _ in 0..last / every {
+                    sleep(ms(every)).await;
+                    health.note(&Ok(Vec::new()));
+                }
+            })
+        };
+        let began = Instant::now();
+        let own = std::pin::pin!(async {
+            sleep(ms(own)).await;
+            Ok(7)
+        });
+        let got = health.wait_for(ms(100), own).await;
+        others.abort();
+        assert!(got.as_ref().err().is_none_or(RedisError::is_timeout));
+        assert_eq!(health.overdue.load(Ordering::Relaxed), 0);
+        (got.ok(), u64::try_from(began.elapsed().as_millis()).unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn p26_silence_is_waited_out_once() {
+        assert_eq!(waits(1000, 0, 1000).await, (None, 100));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_behind_others_is_waited_for() {
+        assert_eq!(waits(20, 1000, 350).await, (Some(7), 350));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn p26_a_server_that_stops_answering_costs_a_quarter_more() {
+        let (got, after) = waits(20, 200, 1000).await;
+        assert_eq!(got, None);
+        assert!((280..=325).contains(&after), "{after} ms, of which 200 with answers");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn p26_a_call_is_let_go_however_many_others_are_answered() {
+        assert_eq!(waits(20, 1000, 1000).await, (None, 400));
     }
 }

@@ -2,8 +2,10 @@
 //! answer's time-out.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use redis::{Pipeline, RedisError, Value};
 use singleflight_core::BackendError;
@@ -70,6 +72,8 @@ impl State {
 pub(crate) struct Live {
     connection: Connection,
     health: Arc<Health>,
+    /// How long an answer may take.
+    response: Duration,
 }
 
 /// A connection, and where its end will be told.
@@ -78,12 +82,16 @@ pub(crate) type Dialled = (Live, mpsc::Receiver<Loss>);
 impl Live {
     /// Sends commands and gives their answers, errors among them.
     async fn ask(&mut self, commands: &Pipeline, repeats: bool) -> Result<Vec<Value>, RedisError> {
-        let answers = self.connection.send(commands, repeats).await;
-        if self.connection.heals() {
+        // One that heals has nodes that are answered each for itself, and does its own waiting.
+        let heals = self.connection.heals();
+        let sent = pin!(self.connection.send(commands, repeats));
+        if heals {
+            let answers = sent.await;
             self.health.note_of_many(&answers);
-        } else {
-            self.health.note(&answers);
+            return answers;
         }
+        let answers = self.health.wait_for(self.response, sent).await;
+        self.health.note(&answers);
         answers
     }
 }
@@ -202,7 +210,7 @@ impl Lines {
         let (health, losses) = Health::new();
         let ear = health.clone();
         let connection = self.dialer.dial(check_role, move |push| ear.hear(&push)).await?;
-        Ok((Live { connection, health }, losses))
+        Ok((Live { connection, health, response: self.dialer.response() }, losses))
     }
 
     /// Follows the primary that sentinels name, for ever; ends at once where nobody names one.
