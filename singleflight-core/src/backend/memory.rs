@@ -39,6 +39,9 @@ use crate::hashing::Hasher;
 /// TTLs are decided by this backend's [`Clock`], exactly. Where there are too many entries, those least likely to be
 /// asked for again make room; what is lost that way is loaded again and never wrong.
 ///
+/// A value is dropped in the call in which the cache lets go of it, which may be one of another key: a `Drop` that panics
+/// does so there.
+///
 /// # How it keeps its word
 ///
 /// - A key's lease, its failure and its watchers live in one of many shards, each behind a mutex. Whoever changes an
@@ -71,6 +74,8 @@ pub struct MemoryBuilder {
 
 impl MemoryBuilder {
     /// Keeps at most about so many entries; 10,000 unless set. None at all where it is zero: calls are still coalesced.
+    ///
+    /// moka evicts a few calls later than it stores, so that there may be some dozens more for a moment.
     #[must_use]
     pub fn capacity(mut self, entries: u64) -> Self {
         self.capacity = entries;
