@@ -115,11 +115,17 @@ impl Scope {
 /// coalesced or counted, at any depth.
 ///
 /// ```
+/// # use std::time::Duration;
 /// # use singleflight_core::{FlightError, SingleFlight, control};
-/// # async fn f(flights: &SingleFlight) {
-/// let load = flights.flight("user:1").run(|| async { Ok::<_, FlightError>(1) });
-/// let one = control::bypass(load).await;
-/// # }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), FlightError> {
+/// # let flights = SingleFlight::in_memory();
+/// let load = |row| {
+///     flights.flight("user:1").ttl(Duration::from_secs(30)).run(move || async move { Ok::<_, FlightError>(row) })
+/// };
+/// assert_eq!(load(1).await?, 1);
+/// assert_eq!(control::bypass(load(2)).await?, 2);
+/// assert_eq!(load(3).await?, 1, "the 2 is stored nowhere");
+/// # Ok(()) }
 /// ```
 ///
 /// # Cancel safety
@@ -134,6 +140,20 @@ pub fn bypass<F: Future>(future: F) -> impl Future<Output = F::Output> {
 /// Calls made by their bodies are answered as usual. A load of the same key that is already under way elsewhere is
 /// waited for, not repeated.
 ///
+/// ```
+/// # use std::time::Duration;
+/// # use singleflight_core::{FlightError, SingleFlight, control};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), FlightError> {
+/// # let flights = SingleFlight::in_memory();
+/// let load = |row| {
+///     flights.flight("user:1").ttl(Duration::from_secs(30)).run(move || async move { Ok::<_, FlightError>(row) })
+/// };
+/// assert_eq!(load(1).await?, 1);
+/// assert_eq!(control::refresh(load(2)).await?, 2);
+/// assert_eq!(load(3).await?, 2, "the 2 has taken its place");
+/// # Ok(()) }
+/// ```
+///
 /// # Cancel safety
 /// That of `future`.
 pub fn refresh<F: Future>(future: F) -> impl Future<Output = F::Output> {
@@ -141,6 +161,19 @@ pub fn refresh<F: Future>(future: F) -> impl Future<Output = F::Output> {
 }
 
 /// Tells how the outermost annotated calls inside `future` were answered, in the order in which they were.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use singleflight_core::{FlightError, SingleFlight, control::{self, CallOutcome}};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), FlightError> {
+/// # let flights = SingleFlight::in_memory();
+/// let load = |row| {
+///     flights.flight("user:1").ttl(Duration::from_secs(30)).run(move || async move { Ok::<_, FlightError>(row) })
+/// };
+/// assert_eq!(control::outcome(load(1)).await.1, [CallOutcome::Filled]);
+/// assert_eq!(control::outcome(load(2)).await.1, [CallOutcome::Hit]);
+/// # Ok(()) }
+/// ```
 ///
 /// # Cancel safety
 /// That of `future`.
