@@ -5,7 +5,7 @@ use quote::quote;
 use syn::parse::{ParseStream, Parser};
 use syn::{Expr, LitStr, Path};
 
-use crate::args::{krate, options, text, unknown, value};
+use crate::args::{krate, options, text, value};
 use crate::async_body::{AsyncBody, output};
 use crate::diag::{Errors, nearest};
 use crate::function::asynchronous;
@@ -13,6 +13,7 @@ use crate::future::future;
 use crate::item::Item;
 use crate::model::root;
 use crate::names::{Names, local, parse, template_parts};
+use crate::options::unknown;
 use crate::render::{Part, import, owned_key};
 
 /// The options of one `#[invalidates]`.

@@ -17,6 +17,7 @@ mod key_macro;
 mod key_template;
 mod model;
 mod names;
+mod options;
 mod render;
 mod return_type;
 mod run;
