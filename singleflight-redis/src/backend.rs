@@ -47,7 +47,7 @@ impl RedisBackend {
     /// | URL | means |
     /// |---|---|
     /// | `redis://[user[:password]@]host[:port][/database]` | a server |
-    /// | `rediss://…` | the same by TLS, with the feature `tls`; whom it trusts are the authorities of the operating system (or of the file that `SSL_CERT_FILE` names) unless [`ca`](RedisBuilder::ca) says otherwise |
+    /// | `rediss://…` | the same by TLS, with the feature `tls`; whom it trusts are the authorities of the operating system (or of the file that `SSL_CERT_FILE` names) unless `RedisBuilder::ca` says otherwise |
     /// | `redis+unix:///path[?db=…&user=…&pass=…]` | a server behind a Unix socket |
     /// | `redis+sentinel://[user[:password]@]host[:port],…/primary[/database]` | the primary that these sentinels know by this name; user and password are for it, `?sentinel_user=…&sentinel_password=…` for the sentinels |
     /// | `redis+cluster://[user[:password]@]host[:port],…` | a cluster of which these are some nodes, with the feature `cluster` |

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -34,6 +35,10 @@ pub(crate) fn routes(course: Course) -> Router {
         .route("/page/{name}", get(async |Path(name): Path<String>| file(&name)))
         .route("/api/lab", get(describe))
         .route("/api/race", post(race))
+        .fallback(async || refuse(StatusCode::NOT_FOUND, "the lab has nothing here; its page is at /"))
+        .method_not_allowed_fallback(async |method: Method| {
+            refuse(StatusCode::METHOD_NOT_ALLOWED, &format!("this cannot be asked for with {method}"))
+        })
         .layer(DefaultBodyLimit::max(bounds::BODY))
         .layer(middleware::from_fn(for_this_machine))
         .with_state(lab)
@@ -96,7 +101,7 @@ async fn describe(State(lab): State<Lab>) -> Json<Value> {
 }
 
 /// Runs a race, and tells of it as it happens.
-async fn race(State(lab): State<Lab>, headers: HeaderMap, body: Bytes) -> Response {
+async fn race(State(lab): State<Lab>, headers: HeaderMap, body: Result<Bytes, BytesRejection>) -> Response {
     // A form on another page could send any other type without asking first.
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if !kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
@@ -105,6 +110,13 @@ async fn race(State(lab): State<Lab>, headers: HeaderMap, body: Bytes) -> Respon
             "a race is asked for with the type application/json",
         );
     }
+    let body = match body {
+        Ok(body) => body,
+        Err(refused) if refused.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            return refuse(refused.status(), &format!("a race takes no more than {} bytes", bounds::BODY));
+        }
+        Err(refused) => return refuse(refused.status(), &refused.body_text()),
+    };
     let order = match RaceOrder::read(&body, lab.course.redis.is_some()) {
         Ok(order) => order,
         Err(mistakes) => {

@@ -137,8 +137,10 @@ async fn a_body_that_is_no_race_is_refused() {
     assert_eq!(mistakes(&lab, json!(7)).await, [": the body must be an object with `seed` and `sides`"]);
     let (status, said) = by_hand(&lab, "localhost", "POST", "application/json", "{");
     assert!(status == 400 && said.contains("the body must be JSON"), "{said}");
-    let (status, _) = by_hand(&lab, "localhost", "POST", "application/json", &" ".repeat(20_000));
-    assert_eq!(status, 413);
+    let (status, said) = by_hand(&lab, "localhost", "POST", "application/json", &" ".repeat(20_000));
+    assert!(status == 413 && said.contains(r#"{"error":"a race takes no more than 16384 bytes"}"#), "{said}");
+    let (status, said) = by_hand(&lab, "localhost", "DELETE", "application/json", "{}");
+    assert!(status == 405 && said.contains(r#"{"error":"this cannot be asked for with DELETE"}"#), "{said}");
     // What a form on another page could send without asking.
     let (status, said) = by_hand(&lab, "localhost", "POST", "text/plain", "{}");
     assert!(status == 415 && said.contains("application/json"), "{said}");
@@ -212,7 +214,10 @@ async fn the_page_and_its_files_are_there_and_nothing_else_is() {
         assert_eq!(lab.get(link).await.status(), StatusCode::OK, "{link}");
     }
     for path in ["/page/none.js", "/page/..%2fCargo.toml", "/page/", "/Cargo.toml", "/api/none"] {
-        assert_eq!(lab.get(path).await.status(), StatusCode::NOT_FOUND, "{path}");
+        let response = lab.get(path).await;
+        assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
+        let said: Value = response.json().await.expect("it is JSON");
+        assert!(said["error"].is_string(), "{path}: {said}");
     }
 }
 
