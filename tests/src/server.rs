@@ -242,7 +242,7 @@ fn launch(make: Make, port: u16, dir: &TempDir, options: &[String]) -> Option<(C
         if process.try_wait().expect("its state can be asked").is_some() {
             break;
         }
-        if answers(port) {
+        if answers(port, process.id()) {
             return Some((process, guard));
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -254,17 +254,14 @@ fn launch(make: Make, port: u16, dir: &TempDir, options: &[String]) -> Option<(C
     None
 }
 
-/// Whether a server answers there.
-fn answers(port: u16) -> bool {
-    let hello = || {
-        let mut connection = TcpStream::connect(("127.0.0.1", port))?;
-        connection.set_read_timeout(Some(Duration::from_secs(5)))?;
-        connection.write_all(b"PING\r\n")?;
-        let mut first = [0];
-        connection.read_exact(&mut first)?;
-        std::io::Result::Ok(matches!(first[0], b'+' | b'-'))
-    };
-    hello().unwrap_or(false)
+/// Whether this process answers there, not someone else who has taken the port. One that asks for a password does not say
+/// who it is.
+fn answers(port: u16, process: u32) -> bool {
+    let Ok(mut connection) = TcpStream::connect(("127.0.0.1", port)) else { return false };
+    speak(&mut connection, &[b"INFO", b"server"]).is_some_and(|says| {
+        let its = says.lines().find_map(|line| line.strip_prefix("process_id:"));
+        says.starts_with('-') || its.is_some_and(|its| its == process.to_string())
+    })
 }
 
 /// Sends a command and reads one answer, whatever its form: until the server has nothing more to say.
