@@ -54,6 +54,20 @@ impl Cluster {
         cluster
     }
 
+    /// Nodes that bear with each other for half a minute: for where nothing is to happen to them, though the machine may
+    /// stand still.
+    ///
+    /// # Panics
+    /// If they do not find each other.
+    #[must_use]
+    pub fn steady() -> Self {
+        let cluster = Self::start();
+        for node in &cluster.nodes {
+            node.say(&["CONFIG", "SET", "cluster-node-timeout", "30000"]);
+        }
+        cluster
+    }
+
     fn join(&self, buses: &[u16]) {
         for (at, node) in self.nodes.iter().enumerate() {
             node.say(&["CLUSTER", "SET-CONFIG-EPOCH", &(at + 1).to_string()]);
@@ -116,7 +130,7 @@ impl Cluster {
     pub fn shared() -> Arc<Self> {
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         shared.upgrade().unwrap_or_else(|| {
-            let new = Arc::new(Self::start());
+            let new = Arc::new(Self::steady());
             *shared = Arc::downgrade(&new);
             new
         })

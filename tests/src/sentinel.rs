@@ -62,12 +62,26 @@ impl Watched {
         Self { servers: vec![primary, replica], sentinels, _files: files }
     }
 
+    /// Sentinels that bear with the primary for half a minute: for where nothing is to happen to it, though the machine may
+    /// stand still.
+    ///
+    /// # Panics
+    /// If they do not find each other.
+    #[must_use]
+    pub fn steady() -> Self {
+        let watched = Self::start();
+        for sentinel in &watched.sentinels {
+            sentinel.say(&["SENTINEL", "SET", NAME, "down-after-milliseconds", "30000"]);
+        }
+        watched
+    }
+
     /// Those that other tests of this process use, too, as long as one does.
     #[must_use]
     pub fn shared() -> Arc<Self> {
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         shared.upgrade().unwrap_or_else(|| {
-            let new = Arc::new(Self::start());
+            let new = Arc::new(Self::steady());
             *shared = Arc::downgrade(&new);
             new
         })
