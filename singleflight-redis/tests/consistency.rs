@@ -164,7 +164,11 @@ impl Member {
             Copies::Unheard => builder.backend(Arc::new(Unheard(backend))).near(1000, AGE).near_unheard(AGE),
         };
         let truth = std::env::var(TRUTH).unwrap();
-        let truth = redis::Client::open(truth).unwrap().get_multiplexed_async_connection().await.unwrap();
+        let patient = redis::AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(PATIENCE))
+            .set_response_timeout(Some(PATIENCE));
+        let truth = redis::Client::open(truth).unwrap();
+        let truth = truth.get_multiplexed_async_connection_with_config(&patient).await.unwrap();
         let number = std::env::var(NUMBER).unwrap().parse().unwrap();
         Self { flights: flights.build(), truth, number, counts: Arc::default() }
     }

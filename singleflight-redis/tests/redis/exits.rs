@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use singleflight_core::testing::conformance;
-use singleflight_core::{FlightError, Policy, SingleFlight};
+use singleflight_core::{FlightError, LockTtl, Policy, SingleFlight};
 use singleflight_redis::RedisBackend;
 use singleflight_tests::server::Server;
 use tokio::sync::Semaphore;
@@ -101,7 +101,8 @@ async fn p18_a_stale_value_is_answered_at_once_and_refreshed_once_in_the_fleet()
     let server = Server::start();
     let fleet = [engine(&server).await, engine(&server).await];
     let source = Source::default();
-    const HOT: Policy = Policy::new().ttl(MINUTE).soft_ttl(Duration::from_millis(100));
+    const HOT: Policy =
+        Policy::new().ttl(MINUTE).soft_ttl(Duration::from_millis(100)).lock_ttl(LockTtl::Fixed(MINUTE));
     let gate = Arc::new(Semaphore::new(1));
     let ask = |flights: &SingleFlight| {
         let (flights, source, gate) = (flights.clone(), source.clone(), gate.clone());

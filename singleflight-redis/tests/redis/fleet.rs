@@ -217,8 +217,8 @@ async fn p14_a_load_of_many_lease_ttls_is_one_load() {
     let calls = fleet.iter().map(|flights| {
         let (flights, source) = (flights.clone(), source.clone());
         tokio::spawn(async move {
-            let load = || async { source.call(&SingleFlight::in_memory(), "inner", 4 * SECOND).await };
-            flights.flight("slow").ttl(MINUTE).lock_ttl(1500 * MS).run(load).await
+            let load = || async { source.call(&SingleFlight::in_memory(), "inner", 9 * SECOND).await };
+            flights.flight("slow").ttl(MINUTE).lock_ttl(4 * SECOND).run(load).await
         })
     });
     for call in calls.collect::<Vec<_>>() {

@@ -12,11 +12,11 @@ use crate::rig::{PATIENCE, Source, connect, engine, engine_on, nothing_is_left, 
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A server with so much on its disk that it takes a while to load it.
+/// A server with so much on its disk that it takes ten seconds to load it.
 async fn loaded_slowly(dir: &str) -> Server {
     let options =
         ["--dir", dir, "--dbfilename", "slow.rdb", "--loading-process-events-interval-bytes", "1024"];
-    let server = Server::with(&[&options[..], &["--key-load-delay", "200"]].concat());
+    let server = Server::with(&[&options[..], &["--key-load-delay", "1000"]].concat());
     let fill = "for i = 1, 10000 do redis.call('SET', 'filler:' .. i, 'x', 'PX', 600000) end";
     server.say(&["EVAL", fill, "0"]);
     server
@@ -41,6 +41,9 @@ async fn p25_a_server_that_is_loading_is_left_until_it_has_loaded() {
         let answer = source.call(&flights, &format!("k{calls}"), Duration::ZERO).await;
         worst = worst.max(start.elapsed());
         assert_eq!(answer.unwrap(), calls + 1, "callers have their values meanwhile");
+        if calls == 11 {
+            server.say(&["CONFIG", "SET", "key-load-delay", "0"]);
+        }
         sleep(MS).await;
     }
     println!("{calls} calls while it was loading, the slowest in {worst:?}");

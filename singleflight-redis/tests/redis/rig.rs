@@ -41,9 +41,20 @@ pub(crate) async fn connect_to(url: &str) -> RedisBackend {
 }
 
 /// A backend with the time-outs that users have, for tests of what never answers.
-pub(crate) async fn hasty(server: &Server) -> RedisBackend {
-    let builder = RedisBackend::builder(&server.url()).dial_timeout(PATIENCE);
-    builder.connect().await.expect("the server can be reached")
+pub(crate) async fn hasty(url: &str) -> RedisBackend {
+    reached(&RedisBackend::builder(url).dial_timeout(PATIENCE)).await
+}
+
+/// Tries until there is a connection: with such time-outs a busy machine may take too long at first.
+pub(crate) async fn reached(builder: &RedisBuilder) -> RedisBackend {
+    let start = Instant::now();
+    loop {
+        match builder.clone().connect().await {
+            Ok(backend) => return backend,
+            Err(error) => assert!(start.elapsed() < PATIENCE, "{error}"),
+        }
+        sleep(Duration::from_millis(2)).await;
+    }
 }
 
 /// An engine with connections of its own, as another process would have.
@@ -90,10 +101,15 @@ pub(crate) async fn soon(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Du
 }
 
 /// The same where it can be said at once.
-pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) async fn until(what: &str, holds: impl FnMut() -> bool) {
+    within(PATIENCE, what, holds).await;
+}
+
+/// The same where servers take their time.
+pub(crate) async fn within(limit: Duration, what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        assert!(start.elapsed() < limit, "{what}: not within {limit:?}");
         sleep(Duration::from_millis(2)).await;
     }
 }

@@ -91,8 +91,8 @@ async fn p20_without_the_right_to_channels_values_are_stored_and_waiters_poll() 
 #[tokio::test]
 async fn p20_a_frozen_server_does_not_hold_a_watch() {
     let server = Server::start();
-    let backend = hasty(&server).await;
-    drop(backend.watch("k").await.unwrap());
+    let backend = hasty(&server.url()).await;
+    soon("there is a connection for it", async || backend.watch("k").await.is_ok()).await;
     server.freeze();
     let start = Instant::now();
     assert!(backend.watch("other").await.is_err());

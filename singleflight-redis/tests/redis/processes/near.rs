@@ -14,6 +14,12 @@ const NEAR: Manner<'static> = Manner { hasty: false, near: true, clock: None };
 async fn hold(fleet: &mut [Worker], key: &str, value: u32) {
     let got = format!("got {value}");
     for worker in fleet {
+        // Copies made before are dropped when it begins to hear.
+        soon("it hears of changes", async || {
+            assert_eq!(worker.ask(&format!("call {key}")).await, got);
+            worker.ask("hears").await == "true"
+        })
+        .await;
         let before = near_hits(worker).await;
         soon("a near copy answers", async || {
             assert_eq!(worker.ask(&format!("call {key}")).await, got);
@@ -88,7 +94,7 @@ async fn p24_a_copy_answers_without_the_body_and_without_the_server() {
 #[cfg(feature = "cluster")]
 #[tokio::test]
 async fn p28_copies_of_any_key_are_dropped_across_the_nodes_of_a_cluster() {
-    let (cluster, mut origin) = (singleflight_tests::cluster::Cluster::start(), Origin::start());
+    let (cluster, mut origin) = (singleflight_tests::cluster::Cluster::steady(), Origin::start());
     let mut fleet = fleet_of(&cluster.url(), &origin, 3, NEAR).await;
     let keys = ["plain", "user:{1}:2", "}{", "{}", "a{b}c{d}", "{{x}}", "1", "2", "3"];
     let mut slots = std::collections::BTreeSet::new();

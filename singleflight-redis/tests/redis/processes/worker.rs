@@ -8,6 +8,7 @@
 //! | `invalidate KEY` | `ok` or `failed MESSAGE` |
 //! | `state` | flights in progress, channels subscribed to, and whether the link is up |
 //! | `near` | how many calls were answered with a near copy |
+//! | `hears` | whether it is told of changes |
 //! | `clock` | seconds since 1970, as this process sees them |
 //!
 //! Options are `lease=`, `ttl=`, `soft=`, `wait=` and `cooldown=`, in milliseconds.
@@ -20,12 +21,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use singleflight_core::{FlightError, LeaseBackend, LockTtl, Policy, SingleFlight, Site};
-use singleflight_redis::RedisBackend;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
-use crate::rig::{MINUTE, PATIENCE, patient};
+use crate::rig::{MINUTE, PATIENCE, connect_to, hasty};
 
 pub(crate) const SERVER: &str = "SINGLEFLIGHT_TEST_SERVER";
 pub(crate) const ORIGIN: &str = "SINGLEFLIGHT_TEST_ORIGIN";
@@ -111,12 +111,7 @@ fn say(number: u32, what: impl fmt::Display) {
 async fn worker() {
     let url = std::env::var(SERVER).expect("only the other tests start this");
     let origin: u16 = std::env::var(ORIGIN).unwrap().parse().unwrap();
-    let builder = if std::env::var(HASTY).is_ok() {
-        RedisBackend::builder(&url).dial_timeout(PATIENCE)
-    } else {
-        patient(&url)
-    };
-    let backend = builder.connect().await.unwrap();
+    let backend = if std::env::var(HASTY).is_ok() { hasty(&url).await } else { connect_to(&url).await };
     let mut builder =
         SingleFlight::builder().backend(Arc::new(backend.clone())).namespace("test").jitter(false);
     if std::env::var(NEAR).is_ok() {
@@ -157,6 +152,7 @@ async fn worker() {
                 say(number, format_args!("{} {} {up}", flights.in_progress(), backend.channels()));
             }
             "near" => say(number, flights.statistics().total.near_hits),
+            "hears" => say(number, flights.statistics().near.is_some_and(|near| near.hears)),
             "clock" => say(number, SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()),
             other => panic!("no such command: {other}"),
         }
