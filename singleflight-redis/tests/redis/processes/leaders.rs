@@ -11,8 +11,8 @@ use super::fleet::{Worker, fleet, nothing_is_left, take_out};
 use super::origin::Origin;
 use crate::rig::{bytes, connect};
 
-const LEASE: Duration = Duration::from_millis(1500);
-const CALL: &str = "k lease=1500";
+const LEASE: Duration = Duration::from_secs(4);
+const CALL: &str = "k lease=4000";
 
 /// Ten calls in each process; the numbers of the calls in their order.
 fn herd(fleet: &mut [Worker]) -> Vec<Vec<u32>> {
