@@ -66,6 +66,9 @@ impl RedisBackend {
     /// # Ok(()) }
     /// ```
     ///
+    /// Any of them takes `?response_timeout_ms=…&dial_timeout_ms=…`, where the builder is not told:
+    /// [`response_timeout`](RedisBuilder::response_timeout) and [`dial_timeout`](RedisBuilder::dial_timeout).
+    ///
     /// A namespace is the engine's, as above: `?namespace=` in a URL is for [`from_env`](crate::from_env) and has no effect
     /// here.
     pub fn builder(url: &str) -> RedisBuilder {

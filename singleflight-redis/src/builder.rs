@@ -12,6 +12,10 @@ use crate::notify::Hub;
 use crate::refusal::{ConnectError, ConnectErrorKind};
 use crate::target::{Servers, Target};
 
+/// How long an answer, and a connection, may take where nobody says.
+const RESPONSE: Duration = Duration::from_millis(250);
+const DIAL: Duration = Duration::from_millis(500);
+
 /// Makes a [`RedisBackend`].
 #[derive(Clone)]
 #[must_use]
@@ -20,8 +24,8 @@ pub struct RedisBuilder {
     url: String,
     prefix: String,
     connections: usize,
-    response: Duration,
-    dial: Duration,
+    response: Option<Duration>,
+    dial: Option<Duration>,
     #[cfg(feature = "tls")]
     trust: crate::tls::Trust,
 }
@@ -32,8 +36,8 @@ impl RedisBuilder {
             url: url.to_owned(),
             prefix: PREFIX.to_owned(),
             connections: 1,
-            response: Duration::from_millis(250),
-            dial: Duration::from_millis(500),
+            response: None,
+            dial: None,
             #[cfg(feature = "tls")]
             trust: crate::tls::Trust::default(),
         }
@@ -52,18 +56,19 @@ impl RedisBuilder {
         self
     }
 
-    /// How long an answer may take before the call goes on without Redis; 250 ms unless set.
+    /// How long an answer may take before the call goes on without Redis; 250 ms unless set here or as
+    /// `?response_timeout_ms=` of the URL.
     ///
     /// While other calls are answered on its connection, a call waits on behind them, up to four times as long. A value that
     /// cannot be sent in this time is not stored, and loaded again by each call: for values of tens of megabytes, set more.
     pub fn response_timeout(mut self, timeout: Duration) -> Self {
-        self.response = timeout;
+        self.response = Some(timeout);
         self
     }
 
-    /// How long making a connection may take; 500 ms unless set.
+    /// How long making a connection may take; 500 ms unless set here or as `?dial_timeout_ms=` of the URL.
     pub fn dial_timeout(mut self, timeout: Duration) -> Self {
-        self.dial = timeout;
+        self.dial = Some(timeout);
         self
     }
 
@@ -113,18 +118,25 @@ impl RedisBuilder {
     fn prepare(&self) -> Result<(Lines, Hub), ConnectError> {
         let wrong = |message| ConnectError::new(ConnectErrorKind::Misconfigured, message);
         let target = Target::parse(&self.url)?;
+        let patience = self.patience(&target);
         let (servers, address) = (self.trusted(&target)?, target.address);
         let keys = Keyspace::new(&self.prefix).ok_or_else(|| {
             wrong("the prefix of keys has a `{`, which would break their place in a cluster")
         })?;
-        if self.response.is_zero() || self.dial.is_zero() {
+        if patience.response.is_zero() || patience.dial.is_zero() {
             return Err(wrong("a time-out of zero would fail every step; write at least a millisecond"));
         }
-        let patience = Patience { response: self.response, dial: self.dial };
         let dialer = Dialer::new(servers, address.clone(), patience);
         let dialer = Arc::new(dialer.map_err(|error| ConnectError::unusable(&address, error))?);
         let lines = Lines::new(dialer.clone(), keys.clone(), self.connections);
         Ok((lines, Hub::new(dialer, keys)))
+    }
+
+    fn patience(&self, target: &Target) -> Patience {
+        Patience {
+            response: self.response.or(target.response).unwrap_or(RESPONSE),
+            dial: self.dial.or(target.dial).unwrap_or(DIAL),
+        }
     }
 
     #[cfg(feature = "tls")]
@@ -150,5 +162,32 @@ impl fmt::Debug for RedisBuilder {
             .field("response_timeout", &self.response)
             .field("dial_timeout", &self.dial)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_builder_goes_before_the_url_and_that_before_what_is_usual() {
+        let of = |builder: RedisBuilder| {
+            let patience = builder.patience(&Target::parse(&builder.url).unwrap());
+            [patience.response, patience.dial].map(|timeout| timeout.as_millis())
+        };
+        let (short, long) = ("redis://host", "redis://host?response_timeout_ms=7000&dial_timeout_ms=8000");
+        assert_eq!(of(RedisBuilder::new(short)), [250, 500]);
+        assert_eq!(of(RedisBuilder::new(long)), [7000, 8000]);
+        let second = Duration::from_secs(1);
+        assert_eq!(of(RedisBuilder::new(long).response_timeout(second)), [1000, 8000]);
+        assert_eq!(of(RedisBuilder::new(long).dial_timeout(second)), [7000, 1000]);
+    }
+
+    #[tokio::test]
+    async fn no_time_out_is_zero() {
+        for url in ["redis://host?response_timeout_ms=0", "redis://host?dial_timeout_ms=0"] {
+            let error = RedisBuilder::new(url).connect().await.unwrap_err();
+            assert!(error.to_string().contains("a time-out of zero"), "{url}: {error}");
+        }
     }
 }

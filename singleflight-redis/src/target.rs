@@ -1,5 +1,7 @@
 //! Which servers a URL means.
 
+use std::time::Duration;
+
 use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
 
 use crate::refusal::{ConnectError, ConnectErrorKind};
@@ -11,6 +13,9 @@ pub(crate) struct Target {
     /// Hosts and ports: what may be said of them in errors.
     pub(crate) address: String,
     pub(crate) namespace: Option<String>,
+    /// How long an answer and a connection may take.
+    pub(crate) response: Option<Duration>,
+    pub(crate) dial: Option<Duration>,
     /// The connections are to be by TLS.
     #[cfg(feature = "tls")]
     pub(crate) tls: bool,
@@ -75,6 +80,8 @@ struct Parts<'a> {
 #[derive(Default)]
 struct Parameters {
     namespace: Option<String>,
+    response_timeout_ms: Option<String>,
+    dial_timeout_ms: Option<String>,
     sentinel_user: Option<String>,
     sentinel_password: Option<String>,
 }
@@ -99,10 +106,14 @@ impl Target {
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let parameters = Parameters::parse(scheme.layout, query)?;
         let namespace = parameters.namespace.clone();
+        let response = milliseconds("response_timeout_ms", parameters.response_timeout_ms.as_deref())?;
+        let dial = milliseconds("dial_timeout_ms", parameters.dial_timeout_ms.as_deref())?;
         let found = |(servers, address)| Self {
             servers,
             address,
             namespace,
+            response,
+            dial,
             #[cfg(feature = "tls")]
             tls: scheme.tls,
         };
@@ -206,6 +217,8 @@ impl Parameters {
         for (name, value) in pairs.query_pairs() {
             let slot = match (&*name, layout) {
                 ("namespace", _) => &mut parameters.namespace,
+                ("response_timeout_ms", _) => &mut parameters.response_timeout_ms,
+                ("dial_timeout_ms", _) => &mut parameters.dial_timeout_ms,
                 ("sentinel_user", Layout::Sentinel) => &mut parameters.sentinel_user,
                 ("sentinel_password", Layout::Sentinel) => &mut parameters.sentinel_password,
                 ("db" | "user" | "pass", Layout::Unix) => continue,
@@ -217,6 +230,13 @@ impl Parameters {
         }
         Ok(parameters)
     }
+}
+
+fn milliseconds(name: &str, value: Option<&str>) -> Result<Option<Duration>, ConnectError> {
+    let number = value.map(str::parse).transpose();
+    let number =
+        number.map_err(|_| wrong(format!("`{name}` in the URL is not a whole number of milliseconds")))?;
+    Ok(number.map(Duration::from_millis))
 }
 
 /// Refuses a word where a number is to be, which may be a namespace.
@@ -259,12 +279,13 @@ fn malformed() -> ConnectError {
 
 fn unknown_parameter(layout: Layout) -> ConnectError {
     let known = match layout {
-        Layout::Unix => "`namespace`, `db`, `user` and `pass`, each once",
-        Layout::Sentinel => "`namespace`, `sentinel_user` and `sentinel_password`, each once",
-        _ => "one `namespace`",
+        Layout::Unix => ", `db`, `user` and `pass`",
+        Layout::Sentinel => ", `sentinel_user` and `sentinel_password`",
+        _ => "",
     };
     wrong(format!(
-        "the URL of the server has a parameter other than {known}; percent-encode `?` and `&` in user and password"
+        "the URL of the server has a parameter other than `namespace`, `response_timeout_ms`, `dial_timeout_ms`{known}, \
+         each once; percent-encode `?` and `&` in user and password"
     ))
 }
 
@@ -311,6 +332,18 @@ mod tests {
     }
 
     #[test]
+    fn time_outs_are_milliseconds() {
+        for url in ["redis://host?", "redis+unix:///run/r.sock?db=1&", "redis+sentinel://a,b/main?"] {
+            let target =
+                Target::parse(&format!("{url}response_timeout_ms=1500&dial_timeout_ms=3000")).unwrap();
+            let seconds = [target.response, target.dial].map(|timeout| timeout.unwrap().as_secs_f64());
+            assert_eq!(seconds, [1.5, 3.0], "{url}");
+            let target = Target::parse(&format!("{url}namespace=a")).unwrap();
+            assert_eq!((target.response, target.dial), (None, None), "{url}");
+        }
+    }
+
+    #[test]
     fn users_and_databases_are_found_where_each_kind_has_them() {
         for url in ["redis://u:p%23@host/3", "redis+unix:///run/r.sock?db=3&user=u&pass=p%23"] {
             let target = Target::parse(url).unwrap();
@@ -353,6 +386,12 @@ mod tests {
             ("redis://:sec?secret@host", "a parameter other than"),
             ("redis://u:p@host?secret=1", "a parameter other than"),
             ("redis://host/secret", "is not a number"),
+            (
+                "redis://host?response_timeout_ms=secret",
+                "`response_timeout_ms` in the URL is not a whole number",
+            ),
+            ("redis://host?dial_timeout_ms=-1", "`dial_timeout_ms` in the URL is not a whole number"),
+            ("redis://host?dial_timeout_ms=1&dial_timeout_ms=1", "each once"),
             ("redis://:secret@host:99999", "malformed"),
             ("redis://", "malformed"),
         ] {
