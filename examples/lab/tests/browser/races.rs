@@ -126,12 +126,15 @@ async fn each_lesson_starts_at_once() {
 async fn real_processes_on_a_server_are_raced_and_shown() {
     let server = Server::start();
     let page = Page::open_with(&["--redis", &server.url()]).await;
+    // A process that gets no turn for a while keeps its lease, and finds what the others have stored fresh.
     let calm = [
         ("callers", "40"),
         ("processes", "3"),
         ("backend", "redis"),
         ("load_ms", "400"),
-        ("lock_ttl_ms", "500"),
+        ("lock_ttl_ms", "4000"),
+        ("soft_ttl_ms", "30000"),
+        ("ttl_ms", "60000"),
     ];
     page.set_all("a", &calm).await;
     for (fault, reads) in [("none", 1), ("leader_killed", 2), ("leader_paused", 2)] {
