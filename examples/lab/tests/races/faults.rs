@@ -133,7 +133,7 @@ async fn without_a_second_look_a_late_question_is_a_second_load() {
 async fn a_load_that_outlives_its_lease_is_one_if_the_lease_is_renewed() {
     let lab = Lab::start(&[]);
     let side = |fault| {
-        let mut setting = fleet(fault, 4000, 1500);
+        let mut setting = fleet(fault, 5000, 4000);
         setting["callers"] = json!(4);
         setting
     };
