@@ -116,19 +116,23 @@ pub(crate) struct Fleet {
 impl Fleet {
     /// Two of them on a database file and a server, with these variables beside.
     pub(crate) fn start(variables: &[(&str, &str)]) -> Self {
+        Self::start_each([variables, variables])
+    }
+
+    /// The same, each with variables of its own.
+    pub(crate) fn start_each(variables: [&[(&str, &str)]; 2]) -> Self {
         let dir = tempfile::tempdir().expect("a folder can be made");
         let database = format!("sqlite://{}/users.db?mode=rwc", dir.path().display());
         Self::on(&database, dir, variables)
     }
 
     /// The same on another database.
-    pub(crate) fn on(database: &str, dir: TempDir, variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn on(database: &str, dir: TempDir, variables: [&[(&str, &str)]; 2]) -> Self {
         let redis = Server::start();
         let url = redis.url();
         let shared =
             [("DATABASE_URL", database), ("SINGLEFLIGHT_BACKEND", &url), ("SINGLEFLIGHT_NAMESPACE", "users")];
-        let variables = [&shared[..], variables].concat();
-        let (a, b) = (Instance::start(&variables), Instance::start(&variables));
+        let [a, b] = variables.map(|variables| Instance::start(&[&shared[..], variables].concat()));
         Self { a, b, redis, _dir: dir }
     }
 

@@ -98,6 +98,6 @@ fn other_user() -> Option<(u32, u32)> {
 async fn on_postgres_a_write_by_one_instance_is_what_the_other_reads_next() {
     let server = Postgres::start().await;
     let dir = tempfile::tempdir().expect("a folder can be made");
-    let fleet = Fleet::on(&server.url, dir, &[]);
+    let fleet = Fleet::on(&server.url, dir, [&[], &[]]);
     reads_see_writes(&fleet.a, &fleet.b).await;
 }
