@@ -75,7 +75,10 @@ impl Director {
             member.kill();
             self.side.lose_process(process);
         }
-        self.source.let_first_end();
+        // Its load ends with it, however long that takes on a busy machine; a task of its own goes on.
+        if self.is_alone() && self.side.setting.spawn {
+            self.source.let_first_end();
+        }
     }
 
     async fn pause(&self) {
