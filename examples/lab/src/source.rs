@@ -108,9 +108,9 @@ impl Tables {
         let takes = Duration::from_secs_f64(ms / 1e3);
         // The row is seen as it is when the query begins.
         let version = self.side.version(key);
-        let is_first = self.note(First { process, key, call, takes });
+        let is_held = self.note(First { process, key, call, takes });
         tokio::time::sleep(takes).await;
-        if is_first {
+        if is_held {
             // Never closed: it comes.
             let _ = self.may_end.subscribe().wait_for(|may| *may).await;
         }
@@ -122,18 +122,22 @@ impl Tables {
         Ok(Row { version, process, at: self.side.clock.ms(), degraded: false })
     }
 
-    /// Notes that a load begins; whether it is the first.
+    /// Notes that a load begins; whether it is held until it [may end](Self::may_end): the first one is, and what is
+    /// invalidated is every load of its key that has begun by then.
     fn note(&self, load: First) -> bool {
-        let mut is_first = false;
+        let mut is_held = false;
         self.begun.send_modify(|begun| match &begun.first {
             None => {
                 begun.first = Some(load);
-                is_first = true;
+                is_held = true;
             }
-            Some(known) if known.key == load.key => begun.later += 1,
+            Some(known) if known.key == load.key => {
+                begun.later += 1;
+                is_held = self.side.setting.fault == Fault::Invalidate;
+            }
             Some(_) => {}
         });
-        is_first
+        is_held
     }
 }
 
