@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -131,6 +132,13 @@ impl Side {
         let now = self.clock.ms();
         let came = self.calls.iter().filter(|planned| planned.key == key && planned.at <= now);
         came.map(|planned| planned.process).collect::<BTreeSet<_>>().len().try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Waits until every caller of a key has come that should have by `t`, or is not to come any more.
+    pub(crate) async fn came(&self, key: u32, t: f64) {
+        while self.ledger().is_awaited(key, t) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     /// Waits until every caller is answered and no load is under way.
