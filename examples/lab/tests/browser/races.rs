@@ -19,7 +19,8 @@ async fn race(page: &Page) -> Vec<Value> {
 #[ignore = "needs Chromium and its driver"]
 async fn each_loser_policy_is_run_and_shown() {
     let page = Page::open().await;
-    page.set_all("a", &[("callers", "60"), ("load_ms", "150")]).await;
+    // The stale copy is there for longer than all of it takes.
+    page.set_all("a", &[("callers", "60"), ("load_ms", "150"), ("ttl_ms", "60000")]).await;
     // Without an entry, and with a stale one: how the others than the leader are answered.
     let answers = [
         ("stale", "followed", "stale"),
