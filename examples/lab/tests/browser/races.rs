@@ -171,7 +171,8 @@ async fn a_race_is_seen_while_it_runs_and_can_be_cancelled() {
     race(&page).await;
     // A replay that stands still somewhere does not cut what is drawn next.
     page.browser.click("#replay-back").await;
-    page.set("a", "load_ms", "5000").await;
+    // Loads queue, so that it goes on until its limit.
+    page.set_all("a", &[("load_ms", "5000"), ("keys", "16"), ("connections", "1")]).await;
     page.browser.click("#run").await;
     page.browser.until("return document.getElementById('figure').ariaBusy === 'true' && document.querySelectorAll('.timeline .lane').length > 0").await;
     assert_eq!(page.status().await, "The race runs …");
@@ -191,7 +192,7 @@ async fn a_race_is_seen_while_it_runs_and_can_be_cancelled() {
             "return fetch('/api/lab').then((answer) => answer.json()).then((lab) => lab.races.running === 0)",
         )
         .await;
-    page.set("a", "load_ms", "50").await;
+    page.set_all("a", &[("load_ms", "50"), ("keys", "1"), ("connections", "16")]).await;
     race(&page).await;
     page.assert_quiet().await;
 }
