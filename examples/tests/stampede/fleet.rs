@@ -19,8 +19,13 @@ fn numbers<const N: usize>(row: &Value, names: [&str; N]) -> [u64; N] {
 fn on_a_server_all_processes_together_query_once() {
     let row = row("single-flight", "--backend redis-local:");
     assert_eq!(numbers(&row, ["callers", "queries", "errors"]), [42, 1, 0]);
-    let [commands, round_trips] = numbers(&row, ["commands", "round_trips"]);
-    assert!((1..=25).contains(&commands) && (1..=16).contains(&round_trips), "{row:#}");
+    let [commands, round_trips, renewals] = numbers(&row, ["commands", "round_trips", "renewals"]);
+    // On a busy machine the load goes on for longer: each renewal is sent, and then each of the three that wait may ask
+    // once more.
+    let more = 4 * renewals;
+    let (commands_at_most, round_trips_at_most) = (25 + more, 16 + more);
+    assert!((1..=commands_at_most).contains(&commands), "{row:#}");
+    assert!((1..=round_trips_at_most).contains(&round_trips), "{row:#}");
 }
 
 #[test]
