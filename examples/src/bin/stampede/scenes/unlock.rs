@@ -55,12 +55,12 @@ async fn late_release(
     meter.hold_after(1);
     let first = send(&engines[0], &|users, id| {
         let meter = meter.clone();
-        Box::pin(async move { stand_still(users.find(id), &meter).await })
+        Box::pin(async move { stand_still(users.find_at_length(id), &meter).await })
     });
     meter.reached(1).await;
     let others: Vec<Wave> = engines[1..]
         .iter()
-        .map(|engine| send(engine, &|users, id| Box::pin(async move { users.find(id).await })))
+        .map(|engine| send(engine, &|users, id| Box::pin(async move { users.find_at_length(id).await })))
         .collect();
     // It comes back when its lease is over and the second owner is at work, and releases what it thinks is its own.
     let mut answers: Vec<Answer> = first.answers().await;
