@@ -1,6 +1,7 @@
 //! Two instances of the service, the server and the database that they share.
 
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -163,4 +164,30 @@ pub(crate) async fn until(what: &str, mut look: impl AsyncFnMut() -> bool) {
         assert!(Instant::now() < patience, "{what} did not come");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// A server on a port that is free, and that port, when `is_ready` says so. Another program may take it first: then the
+/// server ends, and there are others.
+pub(crate) async fn on_free_port(
+    what: &str,
+    start: impl Fn(u16) -> Child,
+    is_ready: impl AsyncFn(u16) -> bool,
+) -> (Child, u16) {
+    for _ in 0..10 {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let port = free.expect("there is a free port").port();
+        let mut process = start(port);
+        let patience = Instant::now() + PATIENCE;
+        while process.try_wait().expect("it can be waited for").is_none() {
+            if is_ready(port).await {
+                return (process, port);
+            }
+            if Instant::now() > patience {
+                let _ = process.kill();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert!(Instant::now() < patience, "{what} did not come");
+    }
+    panic!("{what} ended by itself")
 }
