@@ -10,7 +10,7 @@ use crate::scene::{Report, counted};
 use crate::stage::{Stage, StageError};
 use crate::wave::Found;
 
-/// The lease of [`Users::find_at_length`] ends after 5 s unless it is renewed, three times as often.
+/// The lease of [`Users::find_at_length`] ends after 5 s unless it is renewed, which it is three times in that.
 const OUTLIVES_THE_LEASE: Duration = Duration::from_millis(7500);
 
 /// Every caller for itself.
