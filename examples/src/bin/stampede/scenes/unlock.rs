@@ -18,7 +18,7 @@ use crate::wave::{Answer, Found, Wave};
 /// Engines on one backend know of each other only through it, as processes do.
 const PROCESSES: usize = 8;
 /// How long a third owner has to get in, while the second is at work.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(3);
 const USER: UserId = UserId(1);
 
 /// Release by plain DEL beside release by token.
@@ -64,8 +64,8 @@ async fn late_release(
         .collect();
     // It comes back when its lease is over and the second owner is at work, and releases what it thinks is its own.
     let mut answers: Vec<Answer> = first.answers().await;
-    // The second owner's query is held back meanwhile: time enough for a third to get in, if anything lets it.
-    tokio::time::sleep(PATIENCE).await;
+    // The second owner's query is held back until a third is in: time enough for that, if anything lets it.
+    let _ = tokio::time::timeout(PATIENCE, meter.reached(3)).await;
     meter.release();
     for other in others {
         answers.extend(other.answers().await);
