@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 use crate::member::{Member, Order};
-use crate::setting::{BackendChoice, Fault};
+use crate::setting::{BackendChoice, EntryAtStart, Fault};
 use crate::side::Side;
 use crate::source::{First, Source};
 
@@ -75,7 +75,10 @@ impl Director {
             member.kill();
             self.side.lose_process(process);
         }
-        self.source.let_first_end();
+        // Its load ends with it, however long that takes on a busy machine; a task of its own goes on.
+        if self.is_alone() && self.side.setting.spawn {
+            self.source.let_first_end();
+        }
     }
 
     async fn pause(&self) {
@@ -111,6 +114,7 @@ impl Director {
 
     async fn invalidate(&self) {
         let First { process, key, .. } = self.midway().await;
+        self.all_begun(key).await;
         // By another process, if there is one: as a write elsewhere would.
         let writer = (process + 1) % self.side.setting.processes;
         let version = self.side.change(key);
@@ -122,6 +126,16 @@ impl Director {
         }
         let _ = timeout(PATIENCE, self.side.removed()).await;
         self.source.let_first_end();
+    }
+
+    /// Where each process loads for itself, waits until those have begun to whom callers should have come by now: what is
+    /// invalidated in one of them is its load, not what it has stored.
+    async fn all_begun(&self, key: u32) {
+        let setting = &self.side.setting;
+        if setting.backend == BackendChoice::Memory && setting.entry != EntryAtStart::Fresh {
+            let wanted = self.side.processes_asked(key).min(setting.connections);
+            let _ = timeout(PATIENCE, self.source.begun(|begun| begun.later + 1 >= wanted)).await;
+        }
     }
 
     async fn stop_store(&self) {

@@ -133,6 +133,14 @@ impl Ledger {
         calls.filter(|planned| process.is_none_or(|process| planned.process == process)).collect()
     }
 
+    /// Whether some caller of a key has not come that should have by `t`.
+    pub(crate) fn is_awaited(&self, key: u32, t: f64) -> bool {
+        self.calls.iter().any(|account| {
+            let Planned { key: of, at, .. } = account.planned;
+            of == key && at <= t && account.arrived.is_none() && !account.answered
+        })
+    }
+
     /// Notes that a process is no more.
     pub(crate) fn lose(&mut self, process: u32) {
         self.gone.push(process);

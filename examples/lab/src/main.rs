@@ -42,7 +42,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::member::worker;
+use crate::member::worker::{self, PATIENCE};
 use crate::race::Course;
 
 /// The port that is taken where none is asked for, if nobody else has it.
@@ -120,7 +120,8 @@ async fn told_to_stop() {
 
 /// A server that is there: what is wrong with it is told at the start, in the words of the library.
 async fn reached(url: String) -> Result<Arc<str>, ConnectError> {
-    drop(RedisBackend::builder(&url).connect().await?);
+    let backend = RedisBackend::builder(&url).dial_timeout(PATIENCE).response_timeout(PATIENCE);
+    drop(backend.connect().await?);
     Ok(url.into())
 }
 

@@ -1,7 +1,9 @@
 //! One side of a race, as everybody in it knows it: its setting, its time, its accounts.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -123,6 +125,20 @@ impl Side {
     /// Changes a key's row in the source; the new version.
     pub(crate) fn change(&self, key: u32) -> u32 {
         self.versions.get(key as usize).map_or(0, |version| version.fetch_add(1, Ordering::SeqCst) + 1)
+    }
+
+    /// How many processes should have had a caller of a key by now.
+    pub(crate) fn processes_asked(&self, key: u32) -> u32 {
+        let now = self.clock.ms();
+        let came = self.calls.iter().filter(|planned| planned.key == key && planned.at <= now);
+        came.map(|planned| planned.process).collect::<BTreeSet<_>>().len().try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Waits until every caller of a key has come that should have by `t`, or is not to come any more.
+    pub(crate) async fn came(&self, key: u32, t: f64) {
+        while self.ledger().is_awaited(key, t) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     /// Waits until every caller is answered and no load is under way.

@@ -11,7 +11,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use crate::items::{Reads, Row};
 use crate::plan;
-use crate::setting::Fault;
+use crate::setting::{BackendChoice, Fault};
 use crate::side::Side;
 use crate::tell::Tell;
 use crate::wire::{LoadEnd, What};
@@ -108,11 +108,16 @@ impl Tables {
         let takes = Duration::from_secs_f64(ms / 1e3);
         // The row is seen as it is when the query begins.
         let version = self.side.version(key);
-        let is_first = self.note(First { process, key, call, takes });
+        let is_held = self.note(First { process, key, call, takes });
+        let begun = self.side.clock.ms();
         tokio::time::sleep(takes).await;
-        if is_first {
+        if is_held {
             // Never closed: it comes.
             let _ = self.may_end.subscribe().wait_for(|may| *may).await;
+        }
+        // Whoever was to come before it began finds it under way, however busy the machine is, where it is found at all.
+        if self.side.setting.backend != BackendChoice::None {
+            self.side.came(key, begun).await;
         }
         if self.side.setting.fault == Fault::FailingLoad && load.nth == 0 {
             load.end = (LoadEnd::Error, None);
@@ -122,18 +127,22 @@ impl Tables {
         Ok(Row { version, process, at: self.side.clock.ms(), degraded: false })
     }
 
-    /// Notes that a load begins; whether it is the first.
+    /// Notes that a load begins; whether it is held until it [may end](Self::may_end): the first one is, and what is
+    /// invalidated is every load of its key that has begun by then.
     fn note(&self, load: First) -> bool {
-        let mut is_first = false;
+        let mut is_held = false;
         self.begun.send_modify(|begun| match &begun.first {
             None => {
                 begun.first = Some(load);
-                is_first = true;
+                is_held = true;
             }
-            Some(known) if known.key == load.key => begun.later += 1,
+            Some(known) if known.key == load.key => {
+                begun.later += 1;
+                is_held = self.side.setting.fault == Fault::Invalidate;
+            }
             Some(_) => {}
         });
-        is_first
+        is_held
     }
 }
 

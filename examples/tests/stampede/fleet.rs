@@ -1,7 +1,5 @@
 //! Several processes, on a server that the program starts, and on nothing that they share.
 
-use std::net::TcpListener;
-
 use serde_json::Value;
 
 use crate::run::{command, mistakes, scene, stampede};
@@ -19,8 +17,13 @@ fn numbers<const N: usize>(row: &Value, names: [&str; N]) -> [u64; N] {
 fn on_a_server_all_processes_together_query_once() {
     let row = row("single-flight", "--backend redis-local:");
     assert_eq!(numbers(&row, ["callers", "queries", "errors"]), [42, 1, 0]);
-    let [commands, round_trips] = numbers(&row, ["commands", "round_trips"]);
-    assert!((1..=25).contains(&commands) && (1..=16).contains(&round_trips), "{row:#}");
+    let [commands, round_trips, renewals] = numbers(&row, ["commands", "round_trips", "renewals"]);
+    // On a busy machine the load goes on for longer: each renewal is sent, and then each of the three that wait may ask
+    // once more.
+    let more = 4 * renewals;
+    let (commands_at_most, round_trips_at_most) = (25 + more, 16 + more);
+    assert!((1..=commands_at_most).contains(&commands), "{row:#}");
+    assert!((1..=round_trips_at_most).contains(&round_trips), "{row:#}");
 }
 
 #[test]
@@ -79,11 +82,11 @@ fn without_a_server_to_start_it_says_how_to_get_one() {
 
 #[test]
 fn a_server_that_is_not_there_is_named_without_its_password() {
-    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-    let output = stampede(&format!("--processes 2 --backend valkey://:secret@127.0.0.1:{port}"));
+    // Nobody listens there: a free port may be another test's server by then.
+    let output = stampede("--processes 2 --backend valkey://:secret@127.0.0.1:1");
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(error.contains(&format!("127.0.0.1:{port} cannot be reached")), "{error}");
+    assert!(error.contains("127.0.0.1:1 cannot be reached"), "{error}");
     assert!(!error.contains("secret"), "{error}");
 }
 

@@ -25,7 +25,7 @@ pub(crate) const VARIABLE: &str = "SINGLEFLIGHT_LAB_WORKER";
 
 /// What is counted here are loads, and a busy machine is not to add some: so long for an answer of the server. A
 /// service takes the defaults.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a worker is started for.
 #[derive(Serialize, Deserialize)]

@@ -61,6 +61,8 @@ impl Browser {
             "--disable-gpu",
             "--disable-dev-shm-usage",
             "--hide-scrollbars",
+            // What is to be clicked does not move any more.
+            "--disable-smooth-scrolling",
         ];
         let wanted = json!({
             "browserName": "chrome",

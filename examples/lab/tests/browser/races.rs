@@ -19,7 +19,8 @@ async fn race(page: &Page) -> Vec<Value> {
 #[ignore = "needs Chromium and its driver"]
 async fn each_loser_policy_is_run_and_shown() {
     let page = Page::open().await;
-    page.set_all("a", &[("callers", "60"), ("load_ms", "150")]).await;
+    // The stale copy is there for longer than all of it takes.
+    page.set_all("a", &[("callers", "60"), ("load_ms", "150"), ("ttl_ms", "60000")]).await;
     // Without an entry, and with a stale one: how the others than the leader are answered.
     let answers = [
         ("stale", "followed", "stale"),
@@ -126,12 +127,15 @@ async fn each_lesson_starts_at_once() {
 async fn real_processes_on_a_server_are_raced_and_shown() {
     let server = Server::start();
     let page = Page::open_with(&["--redis", &server.url()]).await;
+    // A process that gets no turn for a while keeps its lease, and finds what the others have stored fresh.
     let calm = [
         ("callers", "40"),
         ("processes", "3"),
         ("backend", "redis"),
         ("load_ms", "400"),
-        ("lock_ttl_ms", "500"),
+        ("lock_ttl_ms", "4000"),
+        ("soft_ttl_ms", "30000"),
+        ("ttl_ms", "60000"),
     ];
     page.set_all("a", &calm).await;
     for (fault, reads) in [("none", 1), ("leader_killed", 2), ("leader_paused", 2)] {
@@ -167,7 +171,8 @@ async fn a_race_is_seen_while_it_runs_and_can_be_cancelled() {
     race(&page).await;
     // A replay that stands still somewhere does not cut what is drawn next.
     page.browser.click("#replay-back").await;
-    page.set("a", "load_ms", "5000").await;
+    // Loads queue, so that it goes on until its limit.
+    page.set_all("a", &[("load_ms", "5000"), ("keys", "16"), ("connections", "1")]).await;
     page.browser.click("#run").await;
     page.browser.until("return document.getElementById('figure').ariaBusy === 'true' && document.querySelectorAll('.timeline .lane').length > 0").await;
     assert_eq!(page.status().await, "The race runs …");
@@ -187,7 +192,7 @@ async fn a_race_is_seen_while_it_runs_and_can_be_cancelled() {
             "return fetch('/api/lab').then((answer) => answer.json()).then((lab) => lab.races.running === 0)",
         )
         .await;
-    page.set("a", "load_ms", "50").await;
+    page.set_all("a", &[("load_ms", "50"), ("keys", "1"), ("connections", "16")]).await;
     race(&page).await;
     page.assert_quiet().await;
 }

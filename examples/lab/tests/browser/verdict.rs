@@ -43,7 +43,8 @@ async fn a_side_without_a_figure_is_not_called_about_the_same() {
     let page = Page::open().await;
     page.browser.click("#compare").await;
     for (side, losers) in [("a", "stale"), ("b", "wait")] {
-        page.set_all(side, &[("callers", "40"), ("entry", "stale"), ("losers", losers)]).await;
+        let stale = [("callers", "40"), ("entry", "stale"), ("ttl_ms", "60000"), ("losers", losers)];
+        page.set_all(side, &stale).await;
     }
     page.race().await;
     let why = "return document.querySelector(\"[data-readout='staleness_ms.max']\").closest('tr').querySelector('.why').textContent";

@@ -44,8 +44,8 @@ async fn a_spawned_load_outlives_its_caller() {
 #[tokio::test]
 async fn a_paused_leader_is_replaced_and_its_old_row_is_not_stored() {
     let lab = Lab::start(&[]);
-    let alone = json!({ "fault": "leader_paused", "load_ms": 500, "lock_ttl_ms": 1500 });
-    let race = Race::run(&lab, &[fleet("leader_paused", 500, 1500), alone]).await;
+    let alone = json!({ "fault": "leader_paused", "load_ms": 500, "lock_ttl_ms": 4000 });
+    let race = Race::run(&lab, &[fleet("leader_paused", 500, 4000), alone]).await;
     for side in 0..2 {
         assert_eq!((race.total(side, "source_reads"), race.stat(side, "fenced")), (2, 1));
         assert_eq!(stored(&race, side), [2]);
@@ -57,7 +57,8 @@ async fn a_paused_leader_is_replaced_and_its_old_row_is_not_stored() {
 #[tokio::test]
 async fn release_by_plain_del_takes_the_lease_of_the_second_owner_and_by_token_it_does_not() {
     let lab = Lab::start(&[]);
-    let race = Race::run(&lab, &[fleet("leader_paused", 1000, 1500), fleet("plain_del", 1000, 1500)]).await;
+    // The second owner loads for long enough that a third gets in, however busy the machine is.
+    let race = Race::run(&lab, &[fleet("leader_paused", 4000, 5000), fleet("plain_del", 4000, 5000)]).await;
     let (token, plain) = (0, 1);
     assert_eq!((race.total(token, "source_reads"), race.what(token, "lease", "deleted").len()), (2, 0));
     assert_eq!(race.what(token, "lease", "refused").len(), 1);
@@ -133,7 +134,7 @@ async fn without_a_second_look_a_late_question_is_a_second_load() {
 async fn a_load_that_outlives_its_lease_is_one_if_the_lease_is_renewed() {
     let lab = Lab::start(&[]);
     let side = |fault| {
-        let mut setting = fleet(fault, 4000, 1500);
+        let mut setting = fleet(fault, 5000, 4000);
         setting["callers"] = json!(4);
         setting
     };

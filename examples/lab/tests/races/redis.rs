@@ -10,8 +10,15 @@ use crate::race::Race;
 
 fn fleet(fault: &str) -> Value {
     json!({
-        "backend": "redis", "processes": 4, "callers": 80, "load_ms": 1000, "lock_ttl_ms": 2000, "fault": fault,
+        "backend": "redis", "processes": 4, "callers": 80, "load_ms": 1000, "lock_ttl_ms": 4000, "fault": fault,
     })
+}
+
+/// The same, where a load takes so long that all processes ask while the first is under way.
+fn slow(fault: &str) -> Value {
+    let mut fleet = fleet(fault);
+    (fleet["load_ms"], fleet["lock_ttl_ms"]) = (json!(3000), json!(6000));
+    fleet
 }
 
 fn lab(server: &Server) -> Lab {
@@ -33,9 +40,9 @@ fn lives(process: u32) -> bool {
 async fn real_processes_load_once_on_a_server_and_once_each_without() {
     let server = Server::start();
     let lab = lab(&server);
-    let mut alone = fleet("none");
+    let mut alone = slow("none");
     alone["backend"] = json!("memory");
-    let race = Race::run(&lab, &[fleet("none"), alone]).await;
+    let race = Race::run(&lab, &[slow("none"), alone]).await;
     assert_eq!((race.total(0, "source_reads"), race.total(1, "source_reads")), (1, 4));
     assert_eq!((race.answered(0, "waited"), race.total(0, "stats_lost")), (60, 0));
     assert!(server.calls("evalsha") + server.calls("eval") > 0, "it is on the server");
@@ -46,7 +53,7 @@ async fn real_processes_load_once_on_a_server_and_once_each_without() {
 async fn what_is_stored_at_the_start_is_on_the_server() {
     let server = Server::start();
     let lab = lab(&server);
-    let mut stale = fleet("none");
+    let mut stale = slow("none");
     (stale["entry"], stale["ttl_ms"]) = (json!("stale"), json!(60_000));
     let race = Race::run(&lab, &[stale]).await;
     assert_eq!((race.total(0, "source_reads"), race.answered(0, "stale")), (1, 79));
@@ -76,7 +83,7 @@ async fn a_stopped_process_is_replaced_and_its_old_row_is_not_stored() {
 async fn other_faults_are_the_same_with_real_processes() {
     let server = Server::start();
     let lab = lab(&server);
-    let race = Race::run(&lab, &[fleet("failing_load"), fleet("invalidate")]).await;
+    let race = Race::run(&lab, &[slow("failing_load"), fleet("invalidate")]).await;
     assert_eq!((race.total(0, "source_reads"), race.answered(0, "failed")), (1, 80));
     assert_eq!((race.total(1, "source_reads"), race.answered(1, "loaded")), (2, 2));
     let mut away = fleet("backend_stopped");

@@ -64,7 +64,13 @@ impl Users {
         self.query(id).await
     }
 
-    /// The same, stale after ten seconds: then one caller refreshes it, and the rest take the stale copy at once.
+    /// The same under a lease that outlives what else a busy machine does, for scenes that hang on how long it lasts.
+    #[single_flight(key = "user:<id>", ttl = 30, lock_ttl_ms = 5000)]
+    pub(crate) async fn find_at_length(&self, id: UserId) -> Result<Option<User>, RepoError> {
+        self.query(id).await
+    }
+
+    /// The same as the first, stale after ten seconds: then one caller refreshes it, and the rest take the stale copy at once.
     #[single_flight(key = "user:<id>", ttl = 30, soft_ttl = 10, lock_ttl_ms = 1500)]
     pub(crate) async fn find_soft(&self, id: UserId) -> Result<Option<User>, RepoError> {
         self.query(id).await

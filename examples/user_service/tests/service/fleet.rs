@@ -1,6 +1,7 @@
 //! Two instances of the service, the server and the database that they share.
 
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -98,7 +99,14 @@ pub(crate) fn refused(variables: &[(&str, &str)]) -> String {
 
 fn command(variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_user-service"));
-    for name in ["SINGLEFLIGHT_BACKEND", "SINGLEFLIGHT_NAMESPACE", "NEAR", "QUERY_DELAY_MS", "SHUTDOWN_S"] {
+    for name in [
+        "SINGLEFLIGHT_BACKEND",
+        "SINGLEFLIGHT_NAMESPACE",
+        "BACKEND_PATIENCE_MS",
+        "NEAR",
+        "QUERY_DELAY_MS",
+        "SHUTDOWN_S",
+    ] {
         command.env_remove(name);
     }
     command.env("LISTEN", "127.0.0.1:0").env("RUST_LOG", "warn").envs(variables.iter().copied());
@@ -116,19 +124,28 @@ pub(crate) struct Fleet {
 impl Fleet {
     /// Two of them on a database file and a server, with these variables beside.
     pub(crate) fn start(variables: &[(&str, &str)]) -> Self {
+        Self::start_each([variables, variables])
+    }
+
+    /// The same, each with variables of its own.
+    pub(crate) fn start_each(variables: [&[(&str, &str)]; 2]) -> Self {
         let dir = tempfile::tempdir().expect("a folder can be made");
         let database = format!("sqlite://{}/users.db?mode=rwc", dir.path().display());
         Self::on(&database, dir, variables)
     }
 
     /// The same on another database.
-    pub(crate) fn on(database: &str, dir: TempDir, variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn on(database: &str, dir: TempDir, variables: [&[(&str, &str)]; 2]) -> Self {
         let redis = Server::start();
         let url = redis.url();
-        let shared =
-            [("DATABASE_URL", database), ("SINGLEFLIGHT_BACKEND", &url), ("SINGLEFLIGHT_NAMESPACE", "users")];
-        let variables = [&shared[..], variables].concat();
-        let (a, b) = (Instance::start(&variables), Instance::start(&variables));
+        let shared = [
+            ("DATABASE_URL", database),
+            ("SINGLEFLIGHT_BACKEND", &url),
+            ("SINGLEFLIGHT_NAMESPACE", "users"),
+            // What is counted are queries, and a busy machine is not to add some.
+            ("BACKEND_PATIENCE_MS", "5000"),
+        ];
+        let [a, b] = variables.map(|variables| Instance::start(&[&shared[..], variables].concat()));
         Self { a, b, redis, _dir: dir }
     }
 
@@ -147,4 +164,30 @@ pub(crate) async fn until(what: &str, mut look: impl AsyncFnMut() -> bool) {
         assert!(Instant::now() < patience, "{what} did not come");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// A server on a port that is free, and that port, when `is_ready` says so. Another program may take it first: then the
+/// server ends, and there are others.
+pub(crate) async fn on_free_port(
+    what: &str,
+    start: impl Fn(u16) -> Child,
+    is_ready: impl AsyncFn(u16) -> bool,
+) -> (Child, u16) {
+    for _ in 0..10 {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let port = free.expect("there is a free port").port();
+        let mut process = start(port);
+        let patience = Instant::now() + PATIENCE;
+        while process.try_wait().expect("it can be waited for").is_none() {
+            if is_ready(port).await {
+                return (process, port);
+            }
+            if Instant::now() > patience {
+                let _ = process.kill();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert!(Instant::now() < patience, "{what} did not come");
+    }
+    panic!("{what} ended by itself")
 }

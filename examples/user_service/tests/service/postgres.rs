@@ -1,20 +1,19 @@
 //! The same on PostgreSQL.
 
-use std::net::TcpListener;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::fleet::{Fleet, until};
+use crate::fleet::{Fleet, on_free_port};
 use crate::writes::reads_see_writes;
 
 /// A PostgreSQL server of the test's own. It ends with this.
 struct Postgres {
     process: Child,
     url: String,
-    dir: TempDir,
+    _dir: TempDir,
 }
 
 impl Postgres {
@@ -25,30 +24,31 @@ impl Postgres {
             chown(dir.path(), Some(user), Some(group)).expect("root may give a folder away");
         }
         let made = program("initdb")
+            // Whatever language the machine is set to, and whether or not it knows it.
+            .args(["--no-locale", "--encoding=UTF8"])
             .args(["--username=users", "--auth=trust", "--no-sync", "-D"])
             .arg(&data)
             .stdout(Stdio::null())
             .status();
         assert!(made.expect("`initdb` can be run; `scripts/test --all` installs it").success());
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let port = free.expect("there is a free port").port().to_string();
-        let process = program("postgres")
-            .args(["-h", "127.0.0.1", "-F", "-p", &port, "-k"])
-            .arg(dir.path())
-            .arg("-D")
-            .arg(&data)
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("`postgres` can be run");
-        let started = Self { process, url: format!("postgres://users@127.0.0.1:{port}/postgres"), dir };
-        until("the server", async || started.is_ready(&port)).await;
-        started
+        let start = |port: u16| {
+            program("postgres")
+                .args(["-h", "127.0.0.1", "-F", "-p", &port.to_string(), "-k"])
+                .arg(dir.path())
+                .arg("-D")
+                .arg(&data)
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("`postgres` can be run")
+        };
+        let (process, port) = on_free_port("the server", start, async |port| is_ready(port)).await;
+        Self { process, url: format!("postgres://users@127.0.0.1:{port}/postgres"), _dir: dir }
     }
+}
 
-    fn is_ready(&self, port: &str) -> bool {
-        let asked = program("pg_isready").args(["-q", "-h", "127.0.0.1", "-p", port]).status();
-        asked.expect("`pg_isready` can be run").success() && self.dir.path().exists()
-    }
+fn is_ready(port: u16) -> bool {
+    let asked = program("pg_isready").args(["-q", "-h", "127.0.0.1", "-p", &port.to_string()]).status();
+    asked.expect("`pg_isready` can be run").success()
 }
 
 impl Drop for Postgres {
@@ -98,6 +98,6 @@ fn other_user() -> Option<(u32, u32)> {
 async fn on_postgres_a_write_by_one_instance_is_what_the_other_reads_next() {
     let server = Postgres::start().await;
     let dir = tempfile::tempdir().expect("a folder can be made");
-    let fleet = Fleet::on(&server.url, dir, &[]);
+    let fleet = Fleet::on(&server.url, dir, [&[], &[]]);
     reads_see_writes(&fleet.a, &fleet.b).await;
 }

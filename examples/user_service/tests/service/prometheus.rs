@@ -1,14 +1,13 @@
 //! A real Prometheus, and the dashboard's questions put to it.
 
 use std::collections::BTreeSet;
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use reqwest::Client;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::fleet::{Fleet, until};
+use crate::fleet::{Fleet, on_free_port, until};
 
 const DASHBOARD: &str = include_str!("../../deploy/dashboard.json");
 /// Where the names of the figures are documented.
@@ -23,7 +22,7 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    fn start(targets: &[&str]) -> Self {
+    async fn start(targets: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a folder can be made");
         let targets =
             targets.iter().map(|url| url.trim_start_matches("http://")).collect::<Vec<_>>().join(", ");
@@ -33,17 +32,23 @@ impl Prometheus {
         );
         let config = dir.path().join("prometheus.yml");
         std::fs::write(&config, settings).expect("the folder can be written to");
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let address = free.expect("there is a free port").to_string();
-        let process = Command::new("prometheus")
-            .arg(format!("--config.file={}", config.display()))
-            .arg(format!("--storage.tsdb.path={}", dir.path().join("data").display()))
-            .arg(format!("--web.listen-address={address}"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("`prometheus` can be run; `scripts/test --all` installs it");
-        Self { process, url: format!("http://{address}"), client: Client::new(), _dir: dir }
+        let start = |port: u16| {
+            Command::new("prometheus")
+                .arg(format!("--config.file={}", config.display()))
+                .arg(format!("--storage.tsdb.path={}", dir.path().join("data").display()))
+                .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("`prometheus` can be run; `scripts/test --all` installs it")
+        };
+        let client = Client::new();
+        let is_ready = async |port: u16| {
+            let ready = client.get(format!("http://127.0.0.1:{port}/-/ready")).send().await;
+            ready.is_ok_and(|answer| answer.status().is_success())
+        };
+        let (process, port) = on_free_port("Prometheus", start, is_ready).await;
+        Self { process, url: format!("http://127.0.0.1:{port}"), client, _dir: dir }
     }
 
     /// The series that a question gives, none while there is no answer yet.
@@ -93,7 +98,7 @@ fn the_dashboard_shows_every_figure_and_no_other() {
 #[ignore = "needs `prometheus`, which `scripts/test --all` installs"]
 async fn a_real_prometheus_has_an_answer_to_every_question_of_the_dashboard() {
     let fleet = Fleet::start(&[("NEAR", "1000")]);
-    let prometheus = Prometheus::start(&[&fleet.a.url(""), &fleet.b.url("")]);
+    let prometheus = Prometheus::start(&[&fleet.a.url(""), &fleet.b.url("")]).await;
     until("both instances", async || {
         let up = prometheus.ask("sum (up)").await;
         up.first().is_some_and(|up| up["value"][1] == "2")

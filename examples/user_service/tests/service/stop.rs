@@ -6,7 +6,9 @@ use crate::fleet::{Fleet, until};
 
 #[tokio::test]
 async fn a_request_that_has_begun_is_answered_and_its_value_is_there_for_the_others() {
-    let mut fleet = Fleet::start(&[("QUERY_DELAY_MS", "1000")]);
+    // However busy the machine is, it is told in the middle of its query and has the time to end it.
+    let slow = [("QUERY_DELAY_MS", "4000"), ("SHUTDOWN_S", "60")];
+    let mut fleet = Fleet::start_each([&slow, &[]]);
     let path = format!("/users/{}", fleet.a.user("ada").await);
 
     let request = tokio::spawn(reqwest::get(fleet.a.url(&path)));
@@ -22,7 +24,9 @@ async fn a_request_that_has_begun_is_answered_and_its_value_is_there_for_the_oth
 /// An instance that is killed in the middle of its query leaves a lease behind, which ends by itself.
 #[tokio::test]
 async fn the_others_take_over_from_an_instance_that_was_cut_off() {
-    let mut fleet = Fleet::start(&[("QUERY_DELAY_MS", "1000"), ("SHUTDOWN_S", "0")]);
+    // Its query does not end by itself while the test runs.
+    let slow = [("QUERY_DELAY_MS", "60000"), ("SHUTDOWN_S", "0")];
+    let mut fleet = Fleet::start_each([&slow, &[]]);
     let path = format!("/users/{}", fleet.a.user("ada").await);
 
     let request = tokio::spawn(reqwest::get(fleet.a.url(&path)));

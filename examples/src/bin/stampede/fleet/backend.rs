@@ -4,6 +4,7 @@ use singleflight_redis::RedisBackend;
 
 use super::control::Control;
 use super::local_server::LocalServer;
+use super::worker::PATIENCE;
 use super::{FleetError, Sharing};
 
 /// Not `Debug`: the URL may hold a password.
@@ -65,7 +66,8 @@ impl FleetBackend {
             }
         };
         // Refuses what a worker would be refused, in the words of the library.
-        drop(RedisBackend::builder(&url).connect().await?);
+        let backend = RedisBackend::builder(&url).dial_timeout(PATIENCE).response_timeout(PATIENCE);
+        drop(backend.connect().await?);
         Ok((Sharing::Server(Box::new(Control::connect(&url).await?)), server))
     }
 }

@@ -25,7 +25,7 @@ pub(crate) const USER: UserId = UserId(1);
 
 /// What is counted here are loads, and a busy machine is not to add some: so long for an answer of the server. A
 /// service takes the defaults.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Does as it is told until standard input ends.
 pub(crate) fn run(task: &str) -> ExitCode {

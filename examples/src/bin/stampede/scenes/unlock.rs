@@ -18,7 +18,7 @@ use crate::wave::{Answer, Found, Wave};
 /// Engines on one backend know of each other only through it, as processes do.
 const PROCESSES: usize = 8;
 /// How long a third owner has to get in, while the second is at work.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(3);
 const USER: UserId = UserId(1);
 
 /// Release by plain DEL beside release by token.
@@ -55,17 +55,17 @@ async fn late_release(
     meter.hold_after(1);
     let first = send(&engines[0], &|users, id| {
         let meter = meter.clone();
-        Box::pin(async move { stand_still(users.find(id), &meter).await })
+        Box::pin(async move { stand_still(users.find_at_length(id), &meter).await })
     });
     meter.reached(1).await;
     let others: Vec<Wave> = engines[1..]
         .iter()
-        .map(|engine| send(engine, &|users, id| Box::pin(async move { users.find(id).await })))
+        .map(|engine| send(engine, &|users, id| Box::pin(async move { users.find_at_length(id).await })))
         .collect();
     // It comes back when its lease is over and the second owner is at work, and releases what it thinks is its own.
     let mut answers: Vec<Answer> = first.answers().await;
-    // The second owner's query is held back meanwhile: time enough for a third to get in, if anything lets it.
-    tokio::time::sleep(PATIENCE).await;
+    // The second owner's query is held back until a third is in: time enough for that, if anything lets it.
+    let _ = tokio::time::timeout(PATIENCE, meter.reached(3)).await;
     meter.release();
     for other in others {
         answers.extend(other.answers().await);
