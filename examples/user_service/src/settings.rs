@@ -17,10 +17,6 @@ pub(crate) struct Settings {
     #[arg(long, env, default_value = "sqlite://users.db?mode=rwc", hide_env_values = true)]
     pub(crate) database_url: String,
 
-    /// How many milliseconds a server may take for a connection and for each answer; as the library has it unless given.
-    #[arg(long, env, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) backend_patience_ms: Option<u64>,
-
     /// Copies of values that the process keeps in front of a server; 0 for none.
     #[arg(long, env, default_value_t = 0)]
     pub(crate) near: u64,

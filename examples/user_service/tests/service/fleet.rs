@@ -99,14 +99,7 @@ pub(crate) fn refused(variables: &[(&str, &str)]) -> String {
 
 fn command(variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_user-service"));
-    for name in [
-        "SINGLEFLIGHT_BACKEND",
-        "SINGLEFLIGHT_NAMESPACE",
-        "BACKEND_PATIENCE_MS",
-        "NEAR",
-        "QUERY_DELAY_MS",
-        "SHUTDOWN_S",
-    ] {
+    for name in ["SINGLEFLIGHT_BACKEND", "SINGLEFLIGHT_NAMESPACE", "NEAR", "QUERY_DELAY_MS", "SHUTDOWN_S"] {
         command.env_remove(name);
     }
     command.env("LISTEN", "127.0.0.1:0").env("RUST_LOG", "warn").envs(variables.iter().copied());
@@ -137,14 +130,10 @@ impl Fleet {
     /// The same on another database.
     pub(crate) fn on(database: &str, dir: TempDir, variables: [&[(&str, &str)]; 2]) -> Self {
         let redis = Server::start();
-        let url = redis.url();
-        let shared = [
-            ("DATABASE_URL", database),
-            ("SINGLEFLIGHT_BACKEND", &url),
-            ("SINGLEFLIGHT_NAMESPACE", "users"),
-            // What is counted are queries, and a busy machine is not to add some.
-            ("BACKEND_PATIENCE_MS", "5000"),
-        ];
+        // What is counted are queries, and a busy machine is not to add some.
+        let url = format!("{}?response_timeout_ms=5000&dial_timeout_ms=5000", redis.url());
+        let shared =
+            [("DATABASE_URL", database), ("SINGLEFLIGHT_BACKEND", &url), ("SINGLEFLIGHT_NAMESPACE", "users")];
         let [a, b] = variables.map(|variables| Instance::start(&[&shared[..], variables].concat()));
         Self { a, b, redis, _dir: dir }
     }

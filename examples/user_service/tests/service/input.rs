@@ -58,10 +58,6 @@ fn bad_settings_are_told_without_passwords() {
         (&[("DATABASE_URL", "sqlite:///nowhere/at/all.db")], "cannot be opened"),
         (&[("DATABASE_URL", "postgres://root:secret@127.0.0.1:1/users")], "cannot be opened"),
         (&[("SINGLEFLIGHT_BACKEND", "redis://:secret@127.0.0.1:1")], "SINGLEFLIGHT_NAMESPACE"),
-        (
-            &[("SINGLEFLIGHT_BACKEND", "redis://:secret@127.0.0.1:1"), ("BACKEND_PATIENCE_MS", "100")],
-            "SINGLEFLIGHT_NAMESPACE",
-        ),
         (&[("SINGLEFLIGHT_BACKEND", "memcached://secret")], "SINGLEFLIGHT_BACKEND"),
         (&[("DATABASE_URL", "sqlite::memory:"), ("LISTEN", "nowhere")], "cannot listen on nowhere"),
     ] {
