@@ -9,9 +9,12 @@ use singleflight_core::testing::{Method, Moment};
 use crate::harness::{Harness, LEASE, Process, all, pass, plain, settle, soft, within};
 use crate::source::Source;
 
-/// A process that keeps copies for up to a minute, and for a second while it hears nothing.
+/// How long a process keeps copies that hears nothing.
+const UNHEARD: Duration = Duration::from_secs(5);
+
+/// A process that keeps copies for up to a minute.
 fn near(harness: &dyn Harness) -> Process {
-    harness.process_with(|builder| builder.near(100, 60 * LEASE).near_unheard(LEASE))
+    harness.process_with(|builder| builder.near(100, 60 * LEASE).near_unheard(UNHEARD))
 }
 
 /// What the call gives, and how many steps it asked of the backend.
@@ -139,7 +142,7 @@ pub async fn p05_a_lost_subscription_drops_the_copies(harness: &dyn Harness) {
     assert_eq!(seen(&b, &source).await, (1, 0), "and there is another");
     source.set(2);
     a.invalidate().await;
-    pass(LEASE).await;
+    pass(UNHEARD).await;
     assert_eq!(b.call(soft(), &source).await.unwrap(), 2, "which did not live long");
     b.way.set_deaf(false);
     settle().await;
