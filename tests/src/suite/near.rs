@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use singleflight_core::backend::{Changes, News};
 use singleflight_core::control;
 use singleflight_core::testing::{Method, Moment};
 
@@ -108,15 +109,30 @@ pub async fn p05_a_fill_elsewhere_drops_the_copies(harness: &dyn Harness) {
     sees(&b, &source, 2).await;
 }
 
+/// What is told to this process, for one more who listens.
+async fn listen(process: &Process) -> Box<dyn Changes> {
+    let mut changes = process.way.inner().changes("").expect("the process hears of changes");
+    assert_eq!(within(60 * LEASE, changes.next()).await, News::Listening);
+    changes
+}
+
+/// Waits until the process must have heard of an invalidation, which may cross from server to server.
+async fn hears_of_it(changes: &mut dyn Changes) {
+    let told = async { while !matches!(changes.next().await, News::Invalidated { .. }) {} };
+    within(60 * LEASE, told).await;
+    settle().await;
+}
+
 /// An answer that is on its way while the key is invalidated does not become a copy.
 pub async fn p05_an_answer_overtaken_by_an_invalidation_is_no_copy(harness: &dyn Harness) {
     let (a, b) = (near(harness), near(harness));
     let source = Source::quick();
     hears(&a, &source).await;
     hears(&b, &source).await;
+    let mut told = listen(&b).await;
     for (by, value) in [(&a, 2), (&b, 3)] {
         a.invalidate().await;
-        settle().await;
+        hears_of_it(&mut *told).await;
         a.call(soft(), &source).await.unwrap();
         settle().await;
         let gate = b.way.on(Method::Read).at(Moment::After).hold();
@@ -124,7 +140,7 @@ pub async fn p05_an_answer_overtaken_by_an_invalidation_is_no_copy(harness: &dyn
         gate.reached().await;
         source.set(value);
         by.invalidate().await;
-        settle().await;
+        hears_of_it(&mut *told).await;
         drop(gate);
         reader.await.unwrap().unwrap();
         assert_eq!(b.call(soft(), &source).await.unwrap(), value);
