@@ -166,7 +166,7 @@ pub async fn p21_crosswise_keys_end_at_once_after_an_invalidate(harness: &dyn Ha
         })
     }
     let flights = harness.process().flights;
-    let first = tokio::spawn(nested(flights.clone(), "a", 100, None));
+    let first = tokio::spawn(nested(flights.clone(), "a", 1_000, None));
     pass(LEASE / 20).await;
     let b = tokio::spawn(nested(flights.clone(), "b", 1, Some("a")));
     pass(LEASE / 20).await;
