@@ -16,7 +16,7 @@ pub async fn case_08_a_failed_load_answers_fifty_callers(harness: &dyn Harness) 
     let (a, b) = (harness.process(), harness.process());
     let source = Source::gated();
     source.fail(true);
-    for (loads, policy) in [(1, plain()), (2, plain().error_cooldown(5 * LEASE))] {
+    for (loads, policy) in [(1, plain()), (2, plain().error_cooldown(9 * LEASE))] {
         let mut callers = a.spawn_many(25, policy, &source);
         callers.extend(b.spawn_many(25, policy, &source));
         source.began().await;
@@ -34,7 +34,7 @@ pub async fn case_08_a_failed_load_answers_fifty_callers(harness: &dyn Harness) 
         pass(LEASE).await;
     }
     assert_eq!(source.loads(), 2, "nobody loads while it cools down");
-    pass(2 * LEASE).await;
+    pass(6 * LEASE).await;
     source.fail(false);
     source.let_through(1);
     assert_eq!(b.call(plain(), &source).await.unwrap(), 1);

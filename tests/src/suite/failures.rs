@@ -187,7 +187,7 @@ pub async fn p15_a_panic_in_a_refresh_keeps_the_stale_copy(harness: &dyn Harness
 /// `error_cooldown`: new arrivals share the failure, in every process, and not for longer.
 pub async fn p15_a_cooldown_is_shared_by_the_fleet(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let policy = plain().error_cooldown(5 * LEASE);
+    let policy = plain().error_cooldown(9 * LEASE);
     let source = Source::quick();
     source.fail(true);
     assert!(matches!(a.call(policy, &source).await, Err(LoadError::NoRow)));
@@ -202,7 +202,7 @@ pub async fn p15_a_cooldown_is_shared_by_the_fleet(harness: &dyn Harness) {
         pass(LEASE).await;
     }
     assert_eq!(source.loads(), 1);
-    pass(2 * LEASE).await;
+    pass(6 * LEASE).await;
     source.fail(false);
     assert_eq!(b.call(policy, &source).await.unwrap(), 1);
     assert_eq!(a.flights.statistics().total.cooldown_answers, 4);

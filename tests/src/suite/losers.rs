@@ -147,12 +147,12 @@ pub async fn p19_an_override_to_a_default_there_is_none_of_waits_and_loads(harne
     let (hung, source) = (Source::gated(), Source::quick());
     let leader = b.spawn(plain(), &hung);
     hung.began().await;
-    let policy = plain().losers(Losers::Default).wait(2 * LEASE).on_timeout(OnTimeout::Default);
+    let policy = plain().losers(Losers::Default).wait(5 * LEASE).on_timeout(OnTimeout::Default);
     a.flights.override_policy(SITE.name(), policy).unwrap();
     let call = a.spawn(plain(), &source);
     pass(LEASE).await;
     assert_eq!((call.is_finished(), source.loads()), (false, 0), "it waits");
-    assert_eq!(within(3 * LEASE, call).await.unwrap().unwrap(), 1, "and then loads");
+    assert_eq!(within(6 * LEASE, call).await.unwrap().unwrap(), 1, "and then loads");
     assert_eq!(a.flights.statistics().total.defaults, 0);
     hung.let_through(1);
     leader.await.unwrap().unwrap();
