@@ -5,7 +5,7 @@ use std::time::Duration;
 use singleflight_core::testing::Method;
 use singleflight_core::{FlightErrorKind, Losers, OnTimeout};
 
-use crate::harness::{Harness, LEASE, all, pass, plain, settle, soft, within};
+use crate::harness::{Harness, LEASE, all, pass, plain, settle, soft, unhurried, within};
 use crate::source::Source;
 
 /// Budgets run out together in two processes: one load in each, not one per caller.
@@ -133,7 +133,8 @@ pub async fn p19_a_budget_is_each_callers_own(harness: &dyn Harness) {
 /// Whose budget is over does not ask for the lease once more.
 pub async fn p19_who_is_overdue_asks_no_more(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let policy = plain().wait(LEASE / 5).on_timeout(OnTimeout::Fail);
+    // Long enough for the first answer to come, and not so long that the lease might seem to end meanwhile.
+    let policy = unhurried(plain()).wait(3 * LEASE).on_timeout(OnTimeout::Fail);
     let source = Source::gated();
     let leader = a.spawn(policy, &source);
     source.began().await;
