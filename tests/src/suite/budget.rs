@@ -63,9 +63,9 @@ async fn budget(harness: &dyn Harness, wait: Duration) {
 /// The default budget is longer than any live leader may take.
 pub async fn p19_a_live_leader_never_causes_a_second_load(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let source = Source::slow(29 * LEASE);
-    let mut calls = a.spawn_many(10, plain(), &source);
-    calls.extend(b.spawn_many(10, plain(), &source));
+    let (policy, source) = (plain().max_hold(30 * LEASE), Source::slow(29 * LEASE));
+    let mut calls = a.spawn_many(10, policy, &source);
+    calls.extend(b.spawn_many(10, policy, &source));
     all(calls).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
     assert_eq!(source.loads(), 1);
 }

@@ -60,7 +60,7 @@ pub async fn case_09_a_leader_is_dropped_in_the_middle(harness: &dyn Harness) {
 }
 
 /// A result that can carry no error of ours.
-#[single_flight(key = "row:1", ttl = 60, lock_ttl_ms = 1000, flights = flights, skip(flights, source))]
+#[single_flight(key = "row:1", ttl = 60, lock_ttl_ms = 6000, flights = flights, skip(flights, source))]
 async fn wordless(flights: &SingleFlight, source: &Source) -> u64 {
     source.load().await.unwrap()
 }
@@ -227,7 +227,7 @@ pub async fn case_23_a_value_that_is_not_stored_frees_the_lease(harness: &dyn Ha
 /// the old load gives in the end is refused. *dialogporten #4252*.
 pub async fn case_24_a_load_that_never_returns(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let policy = plain().max_hold(5 * LEASE).wait(2 * LEASE).on_timeout(OnTimeout::Fail);
+    let policy = plain().max_hold(8 * LEASE).wait(2 * LEASE).on_timeout(OnTimeout::Fail);
     let (hung, source) = (Source::gated(), Source::quick());
     source.set(2);
     let zombie = a.spawn(policy, &hung);
@@ -238,7 +238,7 @@ pub async fn case_24_a_load_that_never_returns(harness: &dyn Harness) {
         let error = within(3 * LEASE, caller).await.unwrap().unwrap_err();
         assert_eq!(error.kind(), Some(FlightErrorKind::TimedOut));
     }
-    pass(4 * LEASE).await;
+    pass(7 * LEASE).await;
     for process in [&b, &a] {
         assert_eq!(within(LEASE / 2, process.call(policy, &source)).await.unwrap(), 2);
     }

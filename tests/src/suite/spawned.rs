@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Barrier;
 use tokio::task::JoinHandle;
 
-use crate::harness::{Harness, LEASE, Process, all, pass, settle, soft, within};
+use crate::harness::{Harness, LEASE, Process, all, leased, pass, settle, soft, within};
 use crate::source::{LoadError, Source};
 
 const SOFT: Policy = soft();
@@ -56,8 +56,9 @@ async fn give_up<T>(call: JoinHandle<T>) {
 
 /// Many callers in many processes, one task, which renews its lease by itself.
 pub async fn p14_many_callers_one_spawned_fill(harness: &dyn Harness) {
-    let processes: Vec<_> = (0..4).map(|_| harness.process()).collect();
-    let source = Source::slow(5 * LEASE);
+    let lease = 3 * LEASE;
+    let processes: Vec<_> = (0..4).map(|_| process_with(harness, leased(soft(), lease))).collect();
+    let source = Source::slow(5 * lease);
     let waiting = processes.iter().flat_map(|process| calls(25, process, &source)).collect();
     all(waiting).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
     assert_eq!(source.loads(), 1);
@@ -68,7 +69,9 @@ pub async fn p14_many_callers_one_spawned_fill(harness: &dyn Harness) {
 
 /// The caller that began it goes away, and nobody else notices: no second load.
 pub async fn p16_a_spawned_fill_outlives_its_caller(harness: &dyn Harness) {
-    let (a, b) = (harness.process(), harness.process());
+    let lease = 3 * LEASE;
+    let process = || process_with(harness, leased(soft(), lease));
+    let (a, b) = (process(), process());
     let source = Source::gated();
     let first = call(&a, &source);
     source.began().await;
@@ -77,7 +80,7 @@ pub async fn p16_a_spawned_fill_outlives_its_caller(harness: &dyn Harness) {
     settle().await;
     give_up(first).await;
     // Longer than a lease lasts: the task renews it although nobody who began it is left.
-    pass(3 * LEASE).await;
+    pass(lease + LEASE).await;
     source.let_through(1);
     all(others).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
     assert_eq!(source.loads(), 1);
@@ -190,13 +193,15 @@ pub async fn p18_a_spawned_refresh_holds_nobody_up(harness: &dyn Harness) {
 
 /// The refresh goes on when the caller that began it is gone: it was answered long before.
 pub async fn p18_a_spawned_refresh_outlives_its_caller(harness: &dyn Harness) {
-    let (a, b) = (harness.process(), harness.process());
+    let lease = 3 * LEASE;
+    let process = || process_with(harness, leased(soft(), lease));
+    let (a, b) = (process(), process());
     let slow = Source::gated();
     leave_stale(&a).await;
     slow.set(2);
     assert_eq!(within(LEASE / 4, call(&a, &slow)).await.unwrap().unwrap(), 1);
     slow.began().await;
-    pass(3 * LEASE).await;
+    pass(lease + LEASE).await;
     slow.let_through(1);
     harness.freed().await;
     assert_eq!(call(&b, &slow).await.unwrap().unwrap(), 2);
@@ -222,7 +227,7 @@ pub async fn p18_losers_that_wait_get_the_new_value_of_a_spawned_refresh(harness
 
 /// A task that hangs loses its lease at `max_hold`, although its caller has long gone: one takes over.
 pub async fn p12_a_hung_spawned_fill_is_succeeded_after_max_hold(harness: &dyn Harness) {
-    let process = || process_with(harness, soft().max_hold(5 * LEASE));
+    let process = || process_with(harness, soft().max_hold(9 * LEASE));
     let (a, b) = (process(), process());
     let (hung, source) = (Source::gated(), Source::slow(LEASE / 2));
     let first = call(&a, &hung);
@@ -233,7 +238,7 @@ pub async fn p12_a_hung_spawned_fill_is_succeeded_after_max_hold(harness: &dyn H
     give_up(first).await;
     pass(4 * LEASE).await;
     assert_eq!(source.loads(), 0, "it is alive");
-    within(2 * LEASE, source.began()).await;
+    within(6 * LEASE, source.began()).await;
     all(others).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
     assert_eq!(source.loads(), 1, "one takeover in the fleet");
     hung.let_through(1);
@@ -244,7 +249,7 @@ pub async fn p12_a_hung_spawned_fill_is_succeeded_after_max_hold(harness: &dyn H
 
 /// The same for a refresh: the stale copy is served meanwhile, and then one of those who are served refreshes it.
 pub async fn p12_a_hung_spawned_refresh_is_succeeded_after_max_hold(harness: &dyn Harness) {
-    let process = || process_with(harness, soft().max_hold(5 * LEASE));
+    let process = || process_with(harness, soft().max_hold(9 * LEASE));
     let (a, b) = (process(), process());
     let (hung, source) = (Source::gated(), Source::quick());
     leave_stale(&a).await;
@@ -259,7 +264,7 @@ pub async fn p12_a_hung_spawned_refresh_is_succeeded_after_max_hold(harness: &dy
         pass(LEASE).await;
     }
     assert_eq!(source.loads(), 0, "it is alive");
-    pass(2 * LEASE).await;
+    pass(6 * LEASE).await;
     assert_eq!(call(&b, &source).await.unwrap().unwrap(), 1, "the one who begins the next refresh");
     harness.freed().await;
     hung.let_through(1);
