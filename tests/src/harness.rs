@@ -10,6 +10,7 @@ use singleflight_core::testing::{BytesBackend, Fault, FaultyBackend, Mutant};
 use singleflight_core::{
     Clock, LeaseBackend, LockTtl, MemoryBackend, Policy, SingleFlight, SingleFlightBuilder,
 };
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use crate::source::{LoadError, SITE, Source};
@@ -226,6 +227,22 @@ pub async fn all<T: fmt::Debug>(tasks: Vec<JoinHandle<T>>) -> Vec<T> {
         outputs.push(within(Duration::from_secs(60), task).await.expect("no panic"));
     }
     outputs
+}
+
+/// How many tasks this runtime has.
+#[must_use]
+pub fn tasks() -> usize {
+    Handle::current().metrics().num_alive_tasks()
+}
+
+/// Waits until there are no more tasks than this: what was posted may still be under way.
+pub async fn no_more_tasks_than(most: usize) {
+    let ended = async {
+        while tasks() > most {
+            pass(Duration::from_millis(1)).await;
+        }
+    };
+    within(LEASE, ended).await;
 }
 
 /// The store of shared values.
