@@ -10,7 +10,7 @@ use singleflight_core::testing::{Method, Moment};
 use crate::harness::{Harness, LEASE, Process, all, pass, plain, settle, soft, within};
 use crate::source::Source;
 
-/// How long a process keeps copies that hears nothing.
+/// How long a process that hears nothing keeps copies.
 const UNHEARD: Duration = Duration::from_secs(5);
 
 /// A process that keeps copies for up to a minute.
