@@ -52,6 +52,25 @@ async fn sees(process: &Process, source: &Arc<Source>, value: u64) {
     within(60 * LEASE, seen).await;
 }
 
+/// What is told to this process, for one more who listens.
+async fn listen(process: &Process) -> Box<dyn Changes> {
+    let mut changes = process.way.inner().changes("").expect("the process hears of changes");
+    // What is still on its way from before may come first.
+    within(60 * LEASE, async { while changes.next().await != News::Listening {} }).await;
+    changes
+}
+
+/// Waits until the process must have heard of such a change, which may cross from server to server.
+async fn hears_of(changes: &mut dyn Changes, change: impl Fn(&News) -> bool) {
+    let told = async { while !change(&changes.next().await) {} };
+    within(60 * LEASE, told).await;
+    settle().await;
+}
+
+fn is_invalidation(news: &News) -> bool {
+    matches!(news, News::Invalidated { .. })
+}
+
 /// A hit on a copy asks nothing of the backend, for whoever loaded the value and for whoever found it.
 pub async fn p24_a_copy_costs_no_round_trip(harness: &dyn Harness) {
     let (a, b) = (near(harness), near(harness));
@@ -100,27 +119,16 @@ pub async fn p05_an_invalidation_drops_the_copies(harness: &dyn Harness) {
 pub async fn p05_a_fill_elsewhere_drops_the_copies(harness: &dyn Harness) {
     let (a, b) = (near(harness), near(harness));
     let source = Source::quick();
+    let mut told = listen(&a).await;
     for process in [&a, &b] {
         hears(process, &source).await;
     }
+    // Heard after the second fill, the first one would take its copy.
+    hears_of(&mut *told, |news| matches!(news, News::Published { .. })).await;
     source.set(2);
     assert_eq!(control::refresh(a.call(soft(), &source)).await.unwrap(), 2);
     assert_eq!(seen(&a, &source).await, (2, 0), "its own fill is a copy");
     sees(&b, &source, 2).await;
-}
-
-/// What is told to this process, for one more who listens.
-async fn listen(process: &Process) -> Box<dyn Changes> {
-    let mut changes = process.way.inner().changes("").expect("the process hears of changes");
-    assert_eq!(within(60 * LEASE, changes.next()).await, News::Listening);
-    changes
-}
-
-/// Waits until the process must have heard of an invalidation, which may cross from server to server.
-async fn hears_of_it(changes: &mut dyn Changes) {
-    let told = async { while !matches!(changes.next().await, News::Invalidated { .. }) {} };
-    within(60 * LEASE, told).await;
-    settle().await;
 }
 
 /// An answer that is on its way while the key is invalidated does not become a copy.
@@ -132,7 +140,7 @@ pub async fn p05_an_answer_overtaken_by_an_invalidation_is_no_copy(harness: &dyn
     let mut told = listen(&b).await;
     for (by, value) in [(&a, 2), (&b, 3)] {
         a.invalidate().await;
-        hears_of_it(&mut *told).await;
+        hears_of(&mut *told, is_invalidation).await;
         a.call(soft(), &source).await.unwrap();
         settle().await;
         let gate = b.way.on(Method::Read).at(Moment::After).hold();
@@ -140,7 +148,7 @@ pub async fn p05_an_answer_overtaken_by_an_invalidation_is_no_copy(harness: &dyn
         gate.reached().await;
         source.set(value);
         by.invalidate().await;
-        hears_of_it(&mut *told).await;
+        hears_of(&mut *told, is_invalidation).await;
         drop(gate);
         reader.await.unwrap().unwrap();
         assert_eq!(b.call(soft(), &source).await.unwrap(), value);
