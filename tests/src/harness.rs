@@ -10,6 +10,7 @@ use singleflight_core::testing::{BytesBackend, Fault, FaultyBackend, Mutant};
 use singleflight_core::{
     Clock, LeaseBackend, LockTtl, MemoryBackend, Policy, SingleFlight, SingleFlightBuilder,
 };
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use crate::source::{LoadError, SITE, Source};
@@ -63,12 +64,17 @@ impl dyn Harness + '_ {
 
     /// Waits until no lease is in force: what is freed in a `Drop` may take a moment, but not until the lease ends.
     pub async fn freed(&self) {
+        self.freed_within(LEASE / 4).await;
+    }
+
+    /// Waits until no lease is in force, for up to this time.
+    pub async fn freed_within(&self, time: Duration) {
         let freed = async {
             while self.leases().await > 0 {
                 pass(Duration::from_millis(1)).await;
             }
         };
-        within(LEASE / 4, freed).await;
+        within(time, freed).await;
     }
 }
 
@@ -146,15 +152,18 @@ impl Process {
 /// The key of a test that needs but one.
 pub const KEY: &str = "row:1";
 
-/// The lease TTL of [`plain`].
+/// The lease TTL of tests that wait for its end, and the second in which all of them count.
 pub const LEASE: Duration = Duration::from_secs(1);
+
+/// The lease TTL of [`plain`]: renewed every two seconds, it outlasts a machine that stands still for as long.
+pub const HELD: Duration = Duration::from_secs(6);
 
 /// The smallest time that a store tells: what it says may be early by so much.
 pub const GRAIN: Duration = Duration::from_millis(5);
 
 /// Fresh for a minute.
 pub const fn plain() -> Policy {
-    Policy::new().ttl(Duration::from_secs(60)).lock_ttl(LockTtl::Fixed(LEASE)).jitter(0.0)
+    leased(Policy::new().ttl(Duration::from_secs(60)).jitter(0.0), HELD)
 }
 
 /// Fresh for ten seconds, gone after a minute.
@@ -162,9 +171,15 @@ pub const fn soft() -> Policy {
     plain().soft_ttl(Duration::from_secs(10))
 }
 
-/// The same under a lease that a panic does not outlast: while its backtrace is printed nothing is renewed.
+/// The same under leases of this TTL.
+pub const fn leased(policy: Policy, ttl: Duration) -> Policy {
+    policy.lock_ttl(LockTtl::Fixed(ttl))
+}
+
+/// The same under a lease that a panic does not outlast, or very many steps: while a backtrace is printed nothing is
+/// renewed.
 pub const fn unhurried(policy: Policy) -> Policy {
-    policy.lock_ttl(LockTtl::Fixed(Duration::from_secs(30)))
+    leased(policy, Duration::from_secs(30))
 }
 
 /// Lets time go by: at once where it is paused.
@@ -212,6 +227,22 @@ pub async fn all<T: fmt::Debug>(tasks: Vec<JoinHandle<T>>) -> Vec<T> {
         outputs.push(within(Duration::from_secs(60), task).await.expect("no panic"));
     }
     outputs
+}
+
+/// How many tasks this runtime has.
+#[must_use]
+pub fn tasks() -> usize {
+    Handle::current().metrics().num_alive_tasks()
+}
+
+/// Waits until there are no more tasks than this: what was posted may still be under way.
+pub async fn no_more_tasks_than(most: usize) {
+    let ended = async {
+        while tasks() > most {
+            pass(Duration::from_millis(1)).await;
+        }
+    };
+    within(LEASE, ended).await;
 }
 
 /// The store of shared values.

@@ -253,7 +253,7 @@ macro_rules! __conformance_each {
 /// Long enough never to pass while a check runs.
 const LONG: Duration = Duration::from_secs(60);
 /// Short enough to be waited for; long enough not to pass while a check that does not wait goes on.
-const SHORT: Duration = Duration::from_millis(500);
+const SHORT: Duration = Duration::from_secs(3);
 /// Let pass after `SHORT` to be sure, against a store that counts in whole milliseconds and rounds up.
 const MARGIN: Duration = Duration::from_millis(20);
 /// The kind of all entries, where a check does not say otherwise.

@@ -11,7 +11,7 @@ use crate::source::{LoadError, Source};
     key = "row:1",
     ttl = 60,
     soft_ttl = 10,
-    lock_ttl_ms = 1000,
+    lock_ttl_ms = 6000,
     losers = "default",
     default = 0,
     flights = flights,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use singleflight_core::testing::Method;
 use singleflight_core::{FlightErrorKind, Losers, OnTimeout};
 
-use crate::harness::{Harness, LEASE, all, pass, plain, settle, soft, within};
+use crate::harness::{Harness, LEASE, all, pass, plain, settle, soft, unhurried, within};
 use crate::source::Source;
 
 /// Budgets run out together in two processes: one load in each, not one per caller.
@@ -63,9 +63,9 @@ async fn budget(harness: &dyn Harness, wait: Duration) {
 /// The default budget is longer than any live leader may take.
 pub async fn p19_a_live_leader_never_causes_a_second_load(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let source = Source::slow(29 * LEASE);
-    let mut calls = a.spawn_many(10, plain(), &source);
-    calls.extend(b.spawn_many(10, plain(), &source));
+    let (policy, source) = (plain().max_hold(30 * LEASE), Source::slow(29 * LEASE));
+    let mut calls = a.spawn_many(10, policy, &source);
+    calls.extend(b.spawn_many(10, policy, &source));
     all(calls).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
     assert_eq!(source.loads(), 1);
 }
@@ -133,7 +133,8 @@ pub async fn p19_a_budget_is_each_callers_own(harness: &dyn Harness) {
 /// Whose budget is over does not ask for the lease once more.
 pub async fn p19_who_is_overdue_asks_no_more(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let policy = plain().wait(LEASE / 5).on_timeout(OnTimeout::Fail);
+    // Long enough for the first answer to come, and not so long that the lease might seem to end meanwhile.
+    let policy = unhurried(plain()).wait(3 * LEASE).on_timeout(OnTimeout::Fail);
     let source = Source::gated();
     let leader = a.spawn(policy, &source);
     source.began().await;

@@ -1,7 +1,6 @@
 //! What users of systems like this one have met across processes, one function for each case.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use singleflight_core::{FlightErrorKind, OnTimeout, SingleFlight, invalidates, single_flight};
 use tokio::task::JoinHandle;
@@ -11,15 +10,18 @@ use super::{failures, leases, spawned};
 use crate::harness::{Harness, LEASE, Process, all, pass, plain, settle, soft, within};
 use crate::source::{LoadError, Source};
 
-/// Fifty callers in two processes, and a load that fails after 50 ms: one load, whose failure everyone has when it ends.
+/// Fifty callers in two processes, and a load that fails while they wait: one load, whose failure everyone has at once.
 /// With a cool-down there is no second load within it, on the other process neither. *quick_cache, hitbox, dogpile*.
 pub async fn case_08_a_failed_load_answers_fifty_callers(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let source = Source::slow(Duration::from_millis(50));
+    let source = Source::gated();
     source.fail(true);
-    for (loads, policy) in [(1, plain()), (2, plain().error_cooldown(5 * LEASE))] {
+    for (loads, policy) in [(1, plain()), (2, plain().error_cooldown(9 * LEASE))] {
         let mut callers = a.spawn_many(25, policy, &source);
         callers.extend(b.spawn_many(25, policy, &source));
+        source.began().await;
+        settle().await;
+        source.let_through(1);
         for caller in callers {
             within(LEASE / 2, caller).await.unwrap().unwrap_err();
         }
@@ -32,22 +34,24 @@ pub async fn case_08_a_failed_load_answers_fifty_callers(harness: &dyn Harness) 
         pass(LEASE).await;
     }
     assert_eq!(source.loads(), 2, "nobody loads while it cools down");
-    pass(2 * LEASE).await;
+    pass(6 * LEASE).await;
     source.fail(false);
+    source.let_through(1);
     assert_eq!(b.call(plain(), &source).await.unwrap(), 1);
 }
 
-/// The leader is dropped at 100 ms of a load of 400 ms: one takeover, and nobody hangs. *moka #240, #59*.
+/// The leader is dropped in the middle of its load: one takeover, and nobody hangs. *moka #240, #59*.
 pub async fn case_09_a_leader_is_dropped_in_the_middle(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let source = Source::slow(Duration::from_millis(400));
+    let source = Source::gated();
     let leader = a.spawn(plain(), &source);
     source.began().await;
     let mut others = a.spawn_many(5, plain(), &source);
     others.extend(b.spawn_many(5, plain(), &source));
-    pass(Duration::from_millis(100)).await;
+    settle().await;
     leader.abort();
     within(LEASE / 4, source.began()).await;
+    source.let_through(1);
     all(others).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
     assert_eq!((source.loads(), source.most()), (2, 1));
     assert_eq!(a.flights.statistics().total.takeovers + b.flights.statistics().total.takeovers, 1);
@@ -56,7 +60,7 @@ pub async fn case_09_a_leader_is_dropped_in_the_middle(harness: &dyn Harness) {
 }
 
 /// A result that can carry no error of ours.
-#[single_flight(key = "row:1", ttl = 60, lock_ttl_ms = 1000, flights = flights, skip(flights, source))]
+#[single_flight(key = "row:1", ttl = 60, lock_ttl_ms = 6000, flights = flights, skip(flights, source))]
 async fn wordless(flights: &SingleFlight, source: &Source) -> u64 {
     source.load().await.unwrap()
 }
@@ -223,7 +227,7 @@ pub async fn case_23_a_value_that_is_not_stored_frees_the_lease(harness: &dyn Ha
 /// the old load gives in the end is refused. *dialogporten #4252*.
 pub async fn case_24_a_load_that_never_returns(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let policy = plain().max_hold(5 * LEASE).wait(2 * LEASE).on_timeout(OnTimeout::Fail);
+    let policy = plain().max_hold(8 * LEASE).wait(2 * LEASE).on_timeout(OnTimeout::Fail);
     let (hung, source) = (Source::gated(), Source::quick());
     source.set(2);
     let zombie = a.spawn(policy, &hung);
@@ -234,7 +238,7 @@ pub async fn case_24_a_load_that_never_returns(harness: &dyn Harness) {
         let error = within(3 * LEASE, caller).await.unwrap().unwrap_err();
         assert_eq!(error.kind(), Some(FlightErrorKind::TimedOut));
     }
-    pass(4 * LEASE).await;
+    pass(7 * LEASE).await;
     for process in [&b, &a] {
         assert_eq!(within(LEASE / 2, process.call(policy, &source)).await.unwrap(), 2);
     }

@@ -17,9 +17,9 @@ pub async fn p18_soft_and_hard_ttl_are_kept(harness: &dyn Harness) {
     let (source, hung) = (Source::quick(), Source::gated());
     a.call(soft(), &source).await.unwrap();
     source.set(2);
-    pass(9 * LEASE).await;
+    pass(6 * LEASE).await;
     assert_eq!(b.call(soft(), &source).await.unwrap(), 1, "fresh");
-    pass(2 * LEASE).await;
+    pass(5 * LEASE).await;
     let refresh = a.spawn(soft(), &hung);
     hung.began().await;
     pass(40 * LEASE).await;

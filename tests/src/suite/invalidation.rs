@@ -6,27 +6,29 @@ use singleflight_core::testing::{Method, Moment};
 use tokio::task::JoinHandle;
 
 use super::leases::Unwritable;
-use crate::harness::{Harness, KEY, LEASE, Process, all, pass, plain, settle, soft, within};
+use crate::harness::{Harness, KEY, LEASE, Process, all, leased, pass, plain, settle, soft, within};
 use crate::source::{LoadError, Source};
 use singleflight_core::testing::Gate;
 
 /// A load that read 1 is under way; the row becomes 2; `by` invalidates. Whoever comes afterwards, in either process,
 /// gets 2, before and after the first load ends.
 async fn invalidated_in_flight(a: &Process, b: &Process, by: &Process) {
+    let lease = 3 * LEASE;
+    let policy = leased(plain(), lease);
     let (old, new) = (Source::gated(), Source::quick());
-    let mut early = vec![a.spawn(plain(), &old)];
+    let mut early = vec![a.spawn(policy, &old)];
     old.began().await;
     // Waiting before the invalidation: they may get either.
-    early.push(a.spawn(plain(), &new));
-    early.push(b.spawn(plain(), &new));
+    early.push(a.spawn(policy, &new));
+    early.push(b.spawn(policy, &new));
     settle().await;
     new.set(2);
     old.set(2);
     by.invalidate().await;
-    let call = within(LEASE, by.call(plain(), &new));
+    let call = within(LEASE, by.call(policy, &new));
     assert_eq!(call.await.unwrap(), 2, "where it was invalidated");
     for process in [a, b] {
-        let call = within(LEASE, process.call(plain(), &new));
+        let call = within(lease, process.call(policy, &new));
         assert_eq!(call.await.unwrap(), 2, "before the old load ends");
     }
     old.let_through(1);
@@ -34,7 +36,7 @@ async fn invalidated_in_flight(a: &Process, b: &Process, by: &Process) {
         assert!((1..=2).contains(&result.unwrap()));
     }
     for process in [a, b] {
-        assert_eq!(process.call(plain(), &new).await.unwrap(), 2, "after the old load ended");
+        assert_eq!(process.call(policy, &new).await.unwrap(), 2, "after the old load ended");
     }
 }
 
@@ -149,11 +151,11 @@ pub async fn p05_a_question_asked_again_is_not_for_an_older_load(harness: &dyn H
 /// invalidated. It must not give that load its lease back.
 pub async fn p05_a_question_heard_late_does_not_bring_an_older_load_back(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let source = Source::gated();
+    let (policy, source) = (leased(plain(), LEASE), Source::gated());
     let late = a.way.hold_question();
-    let first = a.spawn(plain(), &source);
+    let first = a.spawn(policy, &source);
     late.reached().await;
-    let next = a.spawn(plain(), &source);
+    let next = a.spawn(policy, &source);
     settle().await;
     first.abort();
     source.began().await;
@@ -164,7 +166,7 @@ pub async fn p05_a_question_heard_late_does_not_bring_an_older_load_back(harness
     source.let_through(3);
     assert_eq!(within(LEASE, next).await.unwrap().unwrap(), 1, "its own caller came before");
     for process in [&b, &a] {
-        assert_eq!(within(3 * LEASE, process.call(plain(), &source)).await.unwrap(), 2);
+        assert_eq!(within(3 * LEASE, process.call(policy, &source)).await.unwrap(), 2);
     }
 }
 

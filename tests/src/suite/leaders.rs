@@ -13,7 +13,9 @@ use singleflight_core::{FlightErrorKind, Policy};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::harness::{GRAIN, Harness, KEY, LEASE, Process, all, pass, plain, settle, unhurried, within};
+use crate::harness::{
+    GRAIN, Harness, KEY, LEASE, Process, all, leased, pass, plain, settle, soft, unhurried, within,
+};
 use crate::source::{LoadError, SITE, Source};
 
 type Call = Pin<Box<dyn Future<Output = Result<u64, LoadError>> + Send>>;
@@ -52,14 +54,15 @@ fn poll(call: &mut Call) {
 pub async fn p11_a_crashed_leader_has_one_successor(harness: &dyn Harness) {
     let (b, c, d) = (harness.process(), harness.process(), harness.process());
     let (dead, source) = (Source::gated(), Source::slow(LEASE / 2));
+    let lease = 5 * LEASE;
     let before = Instant::now();
-    harness.process().crash(plain(), &dead).await;
+    harness.process().crash(leased(plain(), lease), &dead).await;
     let mut calls = Vec::new();
     for process in [&b, &c, &d] {
         calls.extend(process.spawn_many(10, plain(), &source));
     }
-    within(LEASE + Duration::from_millis(50), source.began()).await;
-    assert!(source.load_times()[0] - before >= LEASE - GRAIN, "not before the lease ends");
+    within(lease + lease / 20, source.began()).await;
+    assert!(source.load_times()[0] - before >= lease - GRAIN, "not before the lease ends");
     all(calls).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
     assert_eq!(source.loads(), 1, "exactly one successor");
 }
@@ -68,7 +71,8 @@ pub async fn p11_a_crashed_leader_has_one_successor(harness: &dyn Harness) {
 pub async fn p11_a_leader_whose_runtime_is_gone_is_succeeded(harness: &dyn Harness) {
     let a = harness.process();
     let (dead, source) = (Source::gated(), Source::quick());
-    let (mut leader, mut follower) = (call(&a, plain(), &dead), call(&a, plain(), &dead));
+    let policy = leased(plain(), LEASE);
+    let (mut leader, mut follower) = (call(&a, policy, &dead), call(&a, policy, &dead));
     // The other runtime begins the flight and its timers, and is shut down with all of them alive.
     let (other, over) = (dead.clone(), Arc::new(Notify::new()));
     let ended = over.clone();
@@ -96,7 +100,7 @@ pub async fn p11_a_leader_whose_runtime_is_gone_is_succeeded(harness: &dyn Harne
 pub async fn p12_a_parked_leader_and_a_parked_follower_hold_nobody_up(harness: &dyn Harness) {
     let a = harness.process();
     let (dead, source) = (Source::gated(), Source::quick());
-    let mut leader = call(&a, plain(), &dead);
+    let mut leader = call(&a, leased(plain(), LEASE), &dead);
     poll_until_it_loads(&mut leader, &dead).await;
     let mut first = call(&a, plain(), &dead);
     poll_until_it_follows(&mut first).await;
@@ -113,7 +117,7 @@ pub async fn p12_a_parked_leader_and_a_parked_follower_hold_nobody_up(harness: &
 pub async fn p12_who_comes_late_to_a_parked_leader_is_answered(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
     let (dead, source) = (Source::gated(), Source::gated());
-    let mut leader = call(&a, plain(), &dead);
+    let mut leader = call(&a, leased(plain(), LEASE), &dead);
     poll_until_it_loads(&mut leader, &dead).await;
     pass(10 * LEASE).await;
     let (here, there) = (a.spawn(plain(), &source), b.spawn(plain(), &source));
@@ -134,16 +138,17 @@ pub async fn p12_who_comes_late_to_a_parked_leader_is_answered(harness: &dyn Har
 pub async fn p12_a_parked_refresh_is_taken_over(harness: &dyn Harness) {
     let a = harness.process();
     let (dead, source) = (Source::gated(), Source::quick());
-    a.call(crate::harness::soft(), &source).await.unwrap();
+    let policy = leased(soft(), 3 * LEASE);
+    a.call(policy, &source).await.unwrap();
     pass(11 * LEASE).await;
-    let mut leader = call(&a, crate::harness::soft(), &dead);
+    let mut leader = call(&a, policy, &dead);
     poll_until_it_loads(&mut leader, &dead).await;
     source.set(2);
-    assert_eq!(a.call(crate::harness::soft(), &source).await.unwrap(), 1, "stale meanwhile");
-    pass(2 * LEASE).await;
+    assert_eq!(a.call(policy, &source).await.unwrap(), 1, "stale meanwhile");
+    pass(4 * LEASE).await;
     let mut values = Vec::new();
     for _ in 0..10 {
-        values.push(a.call(crate::harness::soft(), &source).await.unwrap());
+        values.push(a.call(policy, &source).await.unwrap());
         pass(LEASE / 4).await;
     }
     assert_eq!(values.last(), Some(&2), "refreshed by one of them: {values:?}");
@@ -154,9 +159,9 @@ pub async fn p12_a_parked_refresh_is_taken_over(harness: &dyn Harness) {
 pub async fn p12_a_leader_that_waits_for_an_answer_is_not_deposed(harness: &dyn Harness) {
     let (a, source) = (harness.process(), Source::quick());
     let gate = a.way.on(Method::Acquire).hold();
-    let calls = a.spawn_many(3, plain(), &source);
+    let calls = a.spawn_many(3, leased(plain(), 3 * LEASE), &source);
     gate.reached().await;
-    pass(5 * LEASE).await;
+    pass(9 * LEASE).await;
     assert_eq!((a.way.calls()[Method::Acquire], a.flights.statistics().total.takeovers), (1, 0));
     drop(gate);
     all(calls).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
@@ -166,15 +171,15 @@ pub async fn p12_a_leader_that_waits_for_an_answer_is_not_deposed(harness: &dyn 
 /// A load that never ends: *dialogporten #4252*. After `max_hold` one takes over; the old one ends by itself.
 pub async fn p12_a_hung_leader_holds_its_lease_for_max_hold(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let policy = plain().max_hold(5 * LEASE);
+    let policy = plain().max_hold(8 * LEASE);
     let (hung, source) = (Source::gated(), Source::slow(LEASE / 2));
     let before = Instant::now();
     let old = a.spawn(policy, &hung);
     hung.began().await;
     let mut calls = a.spawn_many(5, policy, &source);
     calls.extend(b.spawn_many(5, policy, &source));
-    within(6 * LEASE, source.began()).await;
-    assert!(source.load_times()[0] - before >= 5 * LEASE - GRAIN, "it is alive so long");
+    within(9 * LEASE, source.began()).await;
+    assert!(source.load_times()[0] - before >= 8 * LEASE - GRAIN, "it is alive so long");
     source.set(2);
     all(calls).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
     assert_eq!(source.loads(), 1, "one takeover in the fleet");
@@ -189,7 +194,7 @@ pub async fn p12_a_hung_leader_holds_its_lease_for_max_hold(harness: &dyn Harnes
 /// Nobody waits: the key is usable after `max_hold` all the same.
 pub async fn p12_max_hold_counts_also_with_nobody_waiting(harness: &dyn Harness) {
     let a = harness.process();
-    let policy = plain().max_hold(2 * LEASE);
+    let policy = leased(plain(), LEASE).max_hold(2 * LEASE);
     let (hung, source) = (Source::gated(), Source::quick());
     let old = a.spawn(policy, &hung);
     hung.began().await;

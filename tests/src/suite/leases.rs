@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize, Serializer};
 use singleflight_core::error::BackendErrorKind;
 use singleflight_core::testing::{Method, Moment};
 
-use crate::harness::{Harness, KEY, LEASE, all, pass, plain, settle, within};
+use crate::harness::{Harness, KEY, LEASE, all, leased, pass, plain, settle, within};
 use crate::source::{LoadError, Source};
 
 /// Nobody else asks for it, but the lease is over: its load stores nothing.
 pub async fn p04_a_load_that_outlives_its_lease_stores_nothing(harness: &dyn Harness) {
     let (process, source) = (harness.process(), Source::gated());
     let stuck = process.way.on(Method::Renew).hold();
-    let old = process.spawn(plain(), &source);
+    let old = process.spawn(leased(plain(), LEASE), &source);
     source.began().await;
     stuck.reached().await;
     pass(3 * LEASE).await;
@@ -31,7 +31,7 @@ pub async fn p07_an_unowned_release_is_no_error_and_frees_nothing(harness: &dyn 
     let (a, b, c) = (harness.process(), harness.process(), harness.process());
     let (old, new) = (Source::gated(), Source::gated());
     let stuck = a.way.on(Method::Renew).hold();
-    let first = a.spawn(plain(), &old);
+    let first = a.spawn(leased(plain(), LEASE), &old);
     old.began().await;
     stuck.reached().await;
     pass(2 * LEASE).await;
@@ -53,7 +53,7 @@ pub async fn p07_a_late_publish_leaves_the_new_lease_alone(harness: &dyn Harness
     let (old, new) = (Source::gated(), Source::gated());
     new.set(2);
     let stuck = a.way.on(Method::Renew).hold();
-    let first = a.spawn(plain(), &old);
+    let first = a.spawn(leased(plain(), LEASE), &old);
     old.began().await;
     stuck.reached().await;
     pass(2 * LEASE).await;

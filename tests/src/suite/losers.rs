@@ -3,7 +3,7 @@
 use singleflight_core::testing::{Method, Moment};
 use singleflight_core::{FlightErrorKind, Losers, OnTimeout, Site};
 
-use crate::harness::{Harness, KEY, LEASE, all, pass, plain, settle, soft, within};
+use crate::harness::{Harness, KEY, LEASE, all, leased, pass, plain, settle, soft, within};
 use crate::source::{LoadError, SITE, Source};
 
 /// `losers = "fail"`: an error at once, for followers and for those who find the lease held elsewhere.
@@ -47,7 +47,8 @@ pub async fn p18_losers_that_fail_wait_for_the_answer_to_a_publish(harness: &dyn
 /// A parked leader does not make the others fail for ever.
 pub async fn p12_losers_that_fail_take_over_a_parked_leader(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let policy = plain().losers(Losers::Fail);
+    let lease = 3 * LEASE;
+    let policy = leased(plain(), lease).losers(Losers::Fail);
     let (dead, source) = (Source::gated(), Source::quick());
     let flights = a.flights.clone();
     let other = dead.clone();
@@ -61,7 +62,7 @@ pub async fn p12_losers_that_fail_take_over_a_parked_leader(harness: &dyn Harnes
         () = dead.began() => {}
     }
     assert!(a.call(policy, &source).await.is_err());
-    pass(2 * LEASE).await;
+    pass(2 * lease).await;
     assert_eq!(a.call(policy, &source).await.unwrap(), 1);
     assert_eq!(b.call(policy, &source).await.unwrap(), 1);
     drop(parked);
@@ -147,12 +148,12 @@ pub async fn p19_an_override_to_a_default_there_is_none_of_waits_and_loads(harne
     let (hung, source) = (Source::gated(), Source::quick());
     let leader = b.spawn(plain(), &hung);
     hung.began().await;
-    let policy = plain().losers(Losers::Default).wait(2 * LEASE).on_timeout(OnTimeout::Default);
+    let policy = plain().losers(Losers::Default).wait(5 * LEASE).on_timeout(OnTimeout::Default);
     a.flights.override_policy(SITE.name(), policy).unwrap();
     let call = a.spawn(plain(), &source);
     pass(LEASE).await;
     assert_eq!((call.is_finished(), source.loads()), (false, 0), "it waits");
-    assert_eq!(within(3 * LEASE, call).await.unwrap().unwrap(), 1, "and then loads");
+    assert_eq!(within(6 * LEASE, call).await.unwrap().unwrap(), 1, "and then loads");
     assert_eq!(a.flights.statistics().total.defaults, 0);
     hung.let_through(1);
     leader.await.unwrap().unwrap();

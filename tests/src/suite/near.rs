@@ -3,15 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use singleflight_core::backend::{Changes, News};
 use singleflight_core::control;
 use singleflight_core::testing::{Method, Moment};
 
 use crate::harness::{Harness, LEASE, Process, all, pass, plain, settle, soft, within};
 use crate::source::Source;
 
-/// A process that keeps copies for up to a minute, and for a second while it hears nothing.
+/// How long a process that hears nothing keeps copies.
+const UNHEARD: Duration = Duration::from_secs(5);
+
+/// A process that keeps copies for up to a minute.
 fn near(harness: &dyn Harness) -> Process {
-    harness.process_with(|builder| builder.near(100, 60 * LEASE).near_unheard(LEASE))
+    harness.process_with(|builder| builder.near(100, 60 * LEASE).near_unheard(UNHEARD))
 }
 
 /// What the call gives, and how many steps it asked of the backend.
@@ -46,6 +50,25 @@ async fn sees(process: &Process, source: &Arc<Source>, value: u64) {
         }
     };
     within(60 * LEASE, seen).await;
+}
+
+/// What is told to this process, for one more who listens.
+async fn listen(process: &Process) -> Box<dyn Changes> {
+    let mut changes = process.way.inner().changes("").expect("the process hears of changes");
+    // What is still on its way from before may come first.
+    within(60 * LEASE, async { while changes.next().await != News::Listening {} }).await;
+    changes
+}
+
+/// Waits until the process must have heard of such a change, which may cross from server to server.
+async fn hears_of(changes: &mut dyn Changes, change: impl Fn(&News) -> bool) {
+    let told = async { while !change(&changes.next().await) {} };
+    within(60 * LEASE, told).await;
+    settle().await;
+}
+
+fn is_invalidation(news: &News) -> bool {
+    matches!(news, News::Invalidated { .. })
 }
 
 /// A hit on a copy asks nothing of the backend, for whoever loaded the value and for whoever found it.
@@ -96,9 +119,12 @@ pub async fn p05_an_invalidation_drops_the_copies(harness: &dyn Harness) {
 pub async fn p05_a_fill_elsewhere_drops_the_copies(harness: &dyn Harness) {
     let (a, b) = (near(harness), near(harness));
     let source = Source::quick();
+    let mut told = listen(&a).await;
     for process in [&a, &b] {
         hears(process, &source).await;
     }
+    // Heard after the second fill, the first one would take its copy.
+    hears_of(&mut *told, |news| matches!(news, News::Published { .. })).await;
     source.set(2);
     assert_eq!(control::refresh(a.call(soft(), &source)).await.unwrap(), 2);
     assert_eq!(seen(&a, &source).await, (2, 0), "its own fill is a copy");
@@ -111,9 +137,10 @@ pub async fn p05_an_answer_overtaken_by_an_invalidation_is_no_copy(harness: &dyn
     let source = Source::quick();
     hears(&a, &source).await;
     hears(&b, &source).await;
+    let mut told = listen(&b).await;
     for (by, value) in [(&a, 2), (&b, 3)] {
         a.invalidate().await;
-        settle().await;
+        hears_of(&mut *told, is_invalidation).await;
         a.call(soft(), &source).await.unwrap();
         settle().await;
         let gate = b.way.on(Method::Read).at(Moment::After).hold();
@@ -121,7 +148,7 @@ pub async fn p05_an_answer_overtaken_by_an_invalidation_is_no_copy(harness: &dyn
         gate.reached().await;
         source.set(value);
         by.invalidate().await;
-        settle().await;
+        hears_of(&mut *told, is_invalidation).await;
         drop(gate);
         reader.await.unwrap().unwrap();
         assert_eq!(b.call(soft(), &source).await.unwrap(), value);
@@ -139,7 +166,7 @@ pub async fn p05_a_lost_subscription_drops_the_copies(harness: &dyn Harness) {
     assert_eq!(seen(&b, &source).await, (1, 0), "and there is another");
     source.set(2);
     a.invalidate().await;
-    pass(LEASE).await;
+    pass(UNHEARD).await;
     assert_eq!(b.call(soft(), &source).await.unwrap(), 2, "which did not live long");
     b.way.set_deaf(false);
     settle().await;

@@ -8,7 +8,7 @@ use singleflight_core::testing::{Method, Moment};
 
 use tokio::time::Instant;
 
-use crate::harness::{GRAIN, Harness, KEY, LEASE, Process, all, pass, plain, settle, within};
+use crate::harness::{GRAIN, HELD, Harness, KEY, LEASE, Process, all, leased, pass, plain, settle, within};
 use crate::source::Source;
 
 /// The longest time until a way that is mended is found.
@@ -67,13 +67,13 @@ pub async fn p25_what_was_held_is_dropped_when_the_link_is_back(harness: &dyn Ha
 /// The way is cut during a load: everyone has the value, and it costs one load more at most.
 pub async fn p25_an_outage_during_a_load_costs_one_more_at_most(harness: &dyn Harness) {
     let a = harness.process();
-    let source = Source::gated();
-    let mut calls = a.spawn_many(20, plain(), &source);
+    let (policy, source) = (leased(plain(), 3 * LEASE), Source::gated());
+    let mut calls = a.spawn_many(20, policy, &source);
     source.began().await;
     settle().await;
     a.way.cut();
-    pass(3 * LEASE).await;
-    calls.extend(a.spawn_many(20, plain(), &source));
+    pass(6 * LEASE).await;
+    calls.extend(a.spawn_many(20, policy, &source));
     settle().await;
     source.let_through(2);
     all(calls).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
@@ -108,14 +108,14 @@ pub async fn p25_any_step_may_fail(harness: &dyn Harness) {
     for (one, what) in steps {
         one.await.unwrap_or_else(|error| panic!("{what}: {error}"));
     }
-    pass(LEASE + LEASE / 10).await;
-    assert_eq!(harness.leases().await, 0);
+    harness.freed_within(2 * HELD).await;
 }
 
 async fn a_step_fails(a: Process, b: Process, key: String) {
-    let source = Source::slow(LEASE);
+    // Long enough for three renewals to fail and the next not to.
+    let source = Source::slow(4 * LEASE);
     let calls = [&b, &b, &b, &a, &a, &a].map(|process| process.spawn_key(&key, plain(), &source));
-    for result in within(4 * LEASE, all(calls.into())).await {
+    for result in within(3 * HELD, all(calls.into())).await {
         assert_eq!(result.unwrap(), 1);
     }
     assert!(source.loads() <= 2, "{} loads", source.loads());

@@ -3,7 +3,7 @@
 use singleflight_core::error::BackendErrorKind;
 use singleflight_core::testing::Method;
 
-use crate::harness::{Harness, LEASE, all, pass, plain, settle, within};
+use crate::harness::{HELD, Harness, LEASE, all, leased, pass, plain, settle, within};
 use crate::source::Source;
 
 /// The lease is voided during the load; renewal notices and the followers go on before the old load ends.
@@ -11,7 +11,7 @@ pub async fn p13_a_lost_lease_is_noticed_and_followers_look_again(harness: &dyn 
     let (a, b) = (harness.process(), harness.process());
     let (old, new) = (Source::gated(), Source::quick());
     new.set(2);
-    let leader = a.spawn(plain(), &old);
+    let leader = a.spawn(leased(plain(), 3 * LEASE), &old);
     old.began().await;
     let follower = a.spawn(plain(), &new);
     settle().await;
@@ -27,11 +27,18 @@ pub async fn p13_a_lost_lease_is_noticed_and_followers_look_again(harness: &dyn 
 /// One renewal fails, the next one does not.
 pub async fn p13_a_transient_error_does_not_lose_the_lease(harness: &dyn Harness) {
     let (a, b) = (harness.process(), harness.process());
-    let source = Source::slow(4 * LEASE);
+    let source = Source::gated();
     a.way.on(Method::Renew).times(2).fail(BackendErrorKind::Refused);
     let first = a.spawn(plain(), &source);
     source.began().await;
     let second = b.spawn(plain(), &source);
+    let renewed = async {
+        while a.way.calls()[Method::Renew] < 3 || a.flights.statistics().total.renewals < 1 {
+            pass(LEASE / 100).await;
+        }
+    };
+    within(HELD, renewed).await;
+    source.let_through(1);
     all(vec![first, second]).await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 1));
     assert_eq!(source.loads(), 1);
     assert_eq!(a.flights.statistics().total.fenced, 0);
@@ -43,7 +50,7 @@ pub async fn p13_renewal_that_fails_for_a_whole_ttl_gives_up(harness: &dyn Harne
     let (old, new) = (Source::gated(), Source::quick());
     new.set(2);
     a.way.on(Method::Renew).times(1000).fail(BackendErrorKind::Refused);
-    let leader = a.spawn(plain(), &old);
+    let leader = a.spawn(leased(plain(), LEASE), &old);
     old.began().await;
     let (here, there) = (a.spawn(plain(), &new), b.spawn(plain(), &new));
     assert_eq!(within(3 * LEASE, there).await.unwrap().unwrap(), 2);

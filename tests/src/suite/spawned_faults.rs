@@ -6,7 +6,7 @@ use singleflight_core::FlightErrorKind;
 use tokio::task::JoinHandle;
 
 use super::spawned::{call, calls, leave_stale};
-use crate::harness::{Harness, LEASE, Process, all, pass, settle, within};
+use crate::harness::{HELD, Harness, LEASE, Process, all, pass, settle, within};
 use crate::source::{LoadError, Source};
 
 /// How a call is made.
@@ -221,7 +221,7 @@ pub async fn p15_a_failed_spawned_refresh_keeps_the_stale_copy(harness: &dyn Har
         assert_eq!(source.loads(), 1, "{fault:?}: not repeated for one lease TTL");
         let stale = [&a, &b].map(|process| process.flights.statistics().total.stale);
         assert_eq!(stale.iter().sum::<u64>(), 10, "{fault:?}: each answer is counted once");
-        pass(LEASE).await;
+        pass(HELD).await;
         fault.set(&source, false);
         source.set(2);
         assert_eq!(call(&b, &source).await.unwrap().unwrap(), 1, "{fault:?}: then it is");
