@@ -15,6 +15,8 @@ use crate::target::{Servers, Target};
 /// How long an answer, and a connection, may take where nobody says.
 const RESPONSE: Duration = Duration::from_millis(250);
 const DIAL: Duration = Duration::from_millis(500);
+/// The longest that either may be: several of them can be added up.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Makes a [`RedisBackend`].
 #[derive(Clone)]
@@ -57,7 +59,7 @@ impl RedisBuilder {
     }
 
     /// How long an answer may take before the call goes on without Redis; 250 ms unless set here or as
-    /// `?response_timeout_ms=` of the URL.
+    /// `?response_timeout_ms=` of the URL, a day at most.
     ///
     /// While other calls are answered on its connection, a call waits on behind them, up to four times as long. A value that
     /// cannot be sent in this time is not stored, and loaded again by each call: for values of tens of megabytes, set more.
@@ -66,7 +68,7 @@ impl RedisBuilder {
         self
     }
 
-    /// How long making a connection may take; 500 ms unless set here or as `?dial_timeout_ms=` of the URL.
+    /// How long making a connection may take; 500 ms unless set here or as `?dial_timeout_ms=` of the URL, a day at most.
     pub fn dial_timeout(mut self, timeout: Duration) -> Self {
         self.dial = Some(timeout);
         self
@@ -134,8 +136,8 @@ impl RedisBuilder {
 
     fn patience(&self, target: &Target) -> Patience {
         Patience {
-            response: self.response.or(target.response).unwrap_or(RESPONSE),
-            dial: self.dial.or(target.dial).unwrap_or(DIAL),
+            response: self.response.or(target.response).unwrap_or(RESPONSE).min(LONGEST),
+            dial: self.dial.or(target.dial).unwrap_or(DIAL).min(LONGEST),
         }
     }
 
@@ -181,6 +183,21 @@ mod tests {
         let second = Duration::from_secs(1);
         assert_eq!(of(RedisBuilder::new(long).response_timeout(second)), [1000, 8000]);
         assert_eq!(of(RedisBuilder::new(long).dial_timeout(second)), [7000, 1000]);
+    }
+
+    #[tokio::test]
+    async fn the_longest_time_outs_are_a_day() {
+        let most = format!("?response_timeout_ms={0}&dial_timeout_ms={0}", u64::MAX);
+        for url in ["redis://127.0.0.1:1", "redis+sentinel://127.0.0.1:1/main", "redis+cluster://127.0.0.1:1"]
+        {
+            let builder = RedisBuilder::new(&format!("{url}{most}"));
+            let set = RedisBuilder::new(url).response_timeout(Duration::MAX).dial_timeout(Duration::MAX);
+            for builder in [builder, set] {
+                let error = builder.connect().await.unwrap_err();
+                let known = [ConnectErrorKind::Unreachable, ConnectErrorKind::Unsupported];
+                assert!(known.contains(&error.kind()), "nobody listens there: {error}");
+            }
+        }
     }
 
     #[tokio::test]

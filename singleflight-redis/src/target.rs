@@ -1,4 +1,4 @@
-//! Which servers a URL means.
+//! Which servers a URL means, and what else it says.
 
 use std::time::Duration;
 
@@ -234,8 +234,11 @@ impl Parameters {
 
 fn milliseconds(name: &str, value: Option<&str>) -> Result<Option<Duration>, ConnectError> {
     let number = value.map(str::parse).transpose();
-    let number =
-        number.map_err(|_| wrong(format!("`{name}` in the URL is not a whole number of milliseconds")))?;
+    let number = number.map_err(|_| {
+        wrong(format!(
+            "`{name}` in the URL is not a whole number of milliseconds; write it as in `{name}=500`"
+        ))
+    })?;
     Ok(number.map(Duration::from_millis))
 }
 
