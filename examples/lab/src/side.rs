@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -32,6 +31,8 @@ pub(crate) struct Side {
     settled: watch::Sender<bool>,
     /// Whether an entry was removed.
     removed: watch::Sender<bool>,
+    /// Rung when a caller comes or is answered.
+    callers: watch::Sender<()>,
 }
 
 impl Side {
@@ -48,7 +49,8 @@ impl Side {
         let version = if setting.entry == EntryAtStart::Stale { 2 } else { 1 };
         let versions = (0..setting.keys).map(|_| AtomicU32::new(version)).collect();
         let (settled, removed) = (watch::Sender::new(false), watch::Sender::new(false));
-        Self { number, seed, setting, calls, clock, outlet, ledger, versions, settled, removed }
+        let callers = watch::Sender::new(());
+        Self { number, seed, setting, calls, clock, outlet, ledger, versions, settled, removed, callers }
     }
 
     /// Tells what happened at `t`.
@@ -58,8 +60,10 @@ impl Side {
             return;
         }
         self.send(t, what);
-        if let What::Entry { what: EntryStep::Removed, .. } = what {
-            self.removed.send_replace(true);
+        match what {
+            What::Entry { what: EntryStep::Removed, .. } => drop(self.removed.send_replace(true)),
+            What::Arrive { .. } | What::Answer(_) => self.callers.send_replace(()),
+            _ => {}
         }
         if ledger.is_settled() {
             drop(ledger);
@@ -136,8 +140,9 @@ impl Side {
 
     /// Waits until every caller of a key has come that should have by `t`, or is not to come any more.
     pub(crate) async fn came(&self, key: u32, t: f64) {
+        let mut callers = self.callers.subscribe();
         while self.ledger().is_awaited(key, t) {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            let _ = callers.changed().await;
         }
     }
 
